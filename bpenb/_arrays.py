@@ -1,0 +1,41 @@
+"""Dtypes, sentinels and the packing of pair keys: the words that all kernels share."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "NO_TOKEN",
+    "N_BYTES",
+    "ByteArray",
+    "CountArray",
+    "IdArray",
+    "Int64Array",
+    "offsets_from_lengths",
+    "ranges_to_bytes",
+]
+
+ByteArray: TypeAlias = npt.NDArray[np.uint8]
+IdArray: TypeAlias = npt.NDArray[np.int32]
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+CountArray: TypeAlias = npt.NDArray[np.int64]
+
+N_BYTES = 256
+NO_TOKEN = -1  # in an array of token ids: there is none
+
+
+def offsets_from_lengths(lengths: npt.NDArray[Any]) -> Int64Array:
+    """Return int64[n+1] offsets of consecutive ranges from their n lengths."""
+    offsets = np.zeros(lengths.shape[0] + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def ranges_to_bytes(data: ByteArray, offsets: Int64Array) -> list[bytes]:
+    """Return every range of `data` that `offsets` (int64[n+1]) delimits, as `bytes`."""
+    raw = data.tobytes()
+    bounds = offsets.tolist()
+    return [raw[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
