@@ -1,0 +1,94 @@
+"""Machine operations that Numba has no name for; each with a plain-Python twin for NUMBA_DISABLE_JIT=1.
+
+    load_u64(array, i)      8 bytes as one little-endian number; the array is padded behind
+    trailing_zeros(x)       number of zero bits below the lowest set bit; 64 for 0
+    prefetch(array, i)      ask for the cache line of row i
+
+All arrays are uint8[] or uint64[, ]; nothing is checked here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from bpenb._jit import JIT_DISABLED
+
+__all__ = ["load_u64", "prefetch", "trailing_zeros"]
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+_I8 = ir.IntType(8)
+_I64 = ir.IntType(64)
+
+
+def _data_pointer(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    return context.make_array(array_type)(context, builder, array).data
+
+
+@intrinsic
+def _load_u64(typingctx, array, index):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
+        data = _data_pointer(context, builder, signature.args[0], args[0])
+        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        value = builder.load(builder.bitcast(place, _I64.as_pointer()))
+        value.align = 1
+        if sys.byteorder == "big":
+            swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_I64, [_I64]), "llvm.bswap.i64")
+            value = builder.call(swap, [value])
+        return value
+
+    return types.uint64(array, types.int64), codegen
+
+
+@intrinsic
+def _trailing_zeros(typingctx, value):
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def _prefetch(typingctx, array, index):
+    def codegen(context, builder, signature, args):
+        array_type = signature.args[0]
+        data = _data_pointer(context, builder, array_type, args[0])
+        row = args[1]
+        if array_type.ndim == 2:
+            columns = cgutils.unpack_tuple(
+                builder, context.make_array(array_type)(context, builder, args[0]).shape, 2
+            )[1]
+            row = builder.mul(row, columns)
+        place = builder.bitcast(builder.gep(data, [row]), _I8.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer()] + [ir.IntType(32)] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        flags = [ir.Constant(ir.IntType(32), n) for n in (0, 3, 1)]  # read, keep, data
+        builder.call(function, [place, *flags])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
+
+
+def _plain_load_u64(array, index):
+    return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
+
+
+def _plain_trailing_zeros(value):
+    number = int(value)
+    return (number & -number).bit_length() - 1 if number else 64
+
+
+def _plain_prefetch(array, index):
+    return None
+
+
+load_u64: Any = _plain_load_u64 if JIT_DISABLED else _load_u64
+trailing_zeros: Any = _plain_trailing_zeros if JIT_DISABLED else _trailing_zeros
+prefetch: Any = _plain_prefetch if JIT_DISABLED else _prefetch
