@@ -3,6 +3,7 @@
     load_u64(array, i)      8 bytes as one little-endian number; the array is padded behind
     trailing_zeros(x)       number of zero bits below the lowest set bit; 64 for 0
     prefetch(array, i)      ask for the cache line of row i
+    byte_masks(text, i)     which of 64 bytes are letters, digits, …: one 64-bit mask for each question
 
 All arrays are uint8[] or uint64[, ]; nothing is checked here.
 """
@@ -20,7 +21,7 @@ from numba.extending import intrinsic
 
 from bpenb._jit import JIT_DISABLED
 
-__all__ = ["load_u64", "prefetch", "trailing_zeros"]
+__all__ = ["BYTE_MASKS", "byte_masks", "load_u64", "prefetch", "trailing_zeros"]
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -76,6 +77,53 @@ def _prefetch(typingctx, array, index):
     return types.void(array, types.int64), codegen
 
 
+# The questions of `byte_masks`, as ranges of bytes (first, last); bit i answers for byte i.
+BYTE_MASKS: tuple[tuple[str, tuple[tuple[int, int], ...]], ...] = (
+    ("upper", ((65, 90),)),
+    ("lower", ((97, 122),)),
+    ("digit", ((48, 57),)),
+    ("whitespace", ((9, 13), (32, 32))),
+    ("newline", ((10, 10), (13, 13))),
+    ("blank", ((32, 32),)),
+    ("apostrophe", ((39, 39),)),
+    ("slash", ((47, 47),)),
+    ("continuation", ((0x80, 0xBF),)),
+    ("lead", ((0xC0, 0xFF),)),
+)
+_LANES = ir.VectorType(_I8, 64)
+
+
+def _splat(value: int) -> Any:
+    return ir.Constant(_LANES, [value] * 64)
+
+
+def _range_mask(builder: Any, lanes: Any, ranges: tuple[tuple[int, int], ...]) -> Any:
+    """Compare 64 bytes at once; LLVM lowers it to what the processor has."""
+    answer = None
+    for first, last in ranges:
+        shifted = builder.sub(lanes, _splat(first)) if first != last else lanes
+        inside = (
+            builder.icmp_unsigned("<=", shifted, _splat(last - first))
+            if first != last
+            else builder.icmp_unsigned("==", lanes, _splat(first))
+        )
+        answer = inside if answer is None else builder.or_(answer, inside)
+    return builder.bitcast(answer, _I64)
+
+
+@intrinsic
+def _byte_masks(typingctx, text, index):
+    def codegen(context, builder, signature, args):
+        data = _data_pointer(context, builder, signature.args[0], args[0])
+        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
+        lanes.align = 1
+        masks = [_range_mask(builder, lanes, ranges) for _, ranges in BYTE_MASKS]
+        return context.make_tuple(builder, signature.return_type, masks)
+
+    return types.UniTuple(types.uint64, len(BYTE_MASKS))(text, types.int64), codegen
+
+
 def _plain_load_u64(array, index):
     return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
 
@@ -89,6 +137,13 @@ def _plain_prefetch(array, index):
     return None
 
 
+def _plain_byte_masks(text, index):
+    block = text[index : index + 64].astype(np.int64)
+    answers = [sum(((block >= a) & (block <= b)) for a, b in ranges) for _, ranges in BYTE_MASKS]
+    return tuple(np.packbits(answer.astype(np.uint8), bitorder="little").view("<u8")[0] for answer in answers)
+
+
+byte_masks: Any = _plain_byte_masks if JIT_DISABLED else _byte_masks
 load_u64: Any = _plain_load_u64 if JIT_DISABLED else _load_u64
 trailing_zeros: Any = _plain_trailing_zeros if JIT_DISABLED else _trailing_zeros
 prefetch: Any = _plain_prefetch if JIT_DISABLED else _prefetch

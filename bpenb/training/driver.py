@@ -59,12 +59,14 @@ class MergeResult(NamedTuple):
     Attributes:
         merges: int32[n, 2], learning ids of the left and right part; row = rank.
         merge_counts: int64[n], occurrences of the pair when it was merged.
+        byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for.
         n_tokens_left: tokens that the training text has after the last merge.
         counters: what the loop did (stale recounts, postings read), for those who tune it.
     """
 
     merges: IdArray
     merge_counts: CountArray
+    byte_order: ByteArray
     n_tokens_left: int
     counters: dict[str, int]
 
@@ -207,7 +209,11 @@ def learn_from_words(
     reporter.finish(n_merges)
     n_tokens_left = int((training.words.row_lengths * training.words.word_counts).sum())
     return MergeResult(
-        learned.merges[:n_merges].copy(), learned.merge_counts[:n_merges].copy(), n_tokens_left, training.counters()
+        learned.merges[:n_merges].copy(),
+        learned.merge_counts[:n_merges].copy(),
+        settings.byte_order,
+        n_tokens_left,
+        training.counters(),
     )
 
 

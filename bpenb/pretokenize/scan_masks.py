@@ -1,0 +1,143 @@
+"""Stage 2 for `gpt2` and `whitespace`: the starts of pretokens by arithmetic on 64-bit masks.
+
+Reading the pattern as rules of where a pretoken starts, with O = neither letter, number nor
+whitespace, and "before" and "after" never looking over a BREAK:
+
+    ` ?\\p{L}+`, ` ?\\p{N}+`, ` ?[^\\s\\p{L}\\p{N}]+`
+                    a run of L, N or O starts one, unless U+0020 stands before it: then that does
+    `\\s+(?!\\S)`     a run of whitespace starts one …
+    `\\s+`           … and its last character another, if something other follows
+    `'(?:[sdmt]|ll|ve|re)`
+                    where an apostrophe starts one, look at the two bytes behind it: rare
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bpenb._intrinsics import trailing_zeros
+from bpenb._jit import helper, kernel
+from bpenb.pretokenize.planes import (
+    APOSTROPHE,
+    BLANK,
+    BREAK,
+    CONT,
+    LETTER,
+    NUMBER,
+    START,
+    WHITESPACE,
+)
+
+__all__ = ["scan_gpt2", "scan_whitespace"]
+
+# mypy: disable-error-code="no-untyped-def"
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_TOP = np.uint64(63)
+
+
+@helper
+def after(mask, before, breaks):
+    """Shift a mask up by one byte: "the byte before is …"; `before` is the mask of the last block."""
+    return ((mask << _ONE) | (before >> _TOP)) & ~breaks
+
+
+@helper
+def set_start(planes, i):
+    """Let a pretoken start at byte i."""
+    planes[START, i >> 6] |= _ONE << np.uint64(i & 63)
+
+
+@helper
+def set_leads(planes, k, ends):
+    """Let a pretoken start at each character of block k whose last byte is in `ends`."""
+    cont = planes[CONT, k]
+    planes[START, k] |= ends & ~cont
+    ends &= cont
+    while ends:  # whitespace of two or three bytes: rare
+        i = (k << 6) + trailing_zeros(ends)
+        ends &= ends - _ONE
+        while planes[CONT, i >> 6] >> np.uint64(i & 63) & _ONE:
+            i -= 1
+        set_start(planes, i)
+
+
+@kernel
+def scan_whitespace(planes, n_blocks):
+    """Mark the starts of `\\s+|\\S+`. planes: filled, BREAK set; START is written. O(n_bytes)."""
+    before = _ZERO
+    for k in range(n_blocks):
+        white = planes[WHITESPACE, k]
+        planes[START, k] = (white ^ ((white << _ONE) | (before >> _TOP))) | planes[BREAK, k]
+        before = white
+
+
+@kernel
+def scan_gpt2(planes, n_blocks):
+    """Mark the starts of the GPT-2 pattern, contractions aside (`split_contractions`).
+
+    planes : uint64[N_PLANES, n_blocks + 1], filled, BREAK set also behind the last byte;
+             START is written
+    O(n_bytes)
+    """
+    letters_before = numbers_before = white_before = other_before = blank_before = _ZERO
+    for k in range(n_blocks):
+        breaks = planes[BREAK, k]
+        letters = planes[LETTER, k]
+        numbers = planes[NUMBER, k]
+        white = planes[WHITESPACE, k]
+        blank = planes[BLANK, k]
+        other = ~(letters | numbers | white)
+        run_starts = (
+            (letters & ~after(letters, letters_before, breaks))
+            | (numbers & ~after(numbers, numbers_before, breaks))
+            | (other & ~after(other, other_before, breaks))
+        )
+        starts = (run_starts & ~after(blank, blank_before, breaks)) | (white & ~after(white, white_before, breaks))
+        ends_run = (planes[WHITESPACE, k + 1] << _TOP) | (white >> _ONE)
+        ends_text = (planes[BREAK, k + 1] << _TOP) | (breaks >> _ONE)
+        planes[START, k] = starts
+        set_leads(planes, k, white & ~ends_run & ~ends_text)
+        letters_before, numbers_before, white_before = letters, numbers, white
+        other_before, blank_before = other, blank
+
+
+@kernel
+def split_contractions(text, planes, n_blocks):
+    """Move the starts behind each apostrophe that begins `'s 'd 'm 't 'll 've 're`.
+
+    Assumes that START is as `scan_gpt2` left it.
+    O(n_blocks + apostrophes)
+    """
+    for k in range(n_blocks):
+        found = planes[APOSTROPHE, k] & planes[START, k]
+        while found:
+            i = (k << 6) + trailing_zeros(found)
+            found &= found - _ONE
+            length = contraction_length(text, planes, i)
+            if length > 0:
+                planes[START, (i + 1) >> 6] &= ~(_ONE << np.uint64((i + 1) & 63))
+                set_start(planes, i + 1 + length)
+
+
+@helper
+def has_break(planes, i):
+    """Tell whether a segment begins at byte i."""
+    return planes[BREAK, i >> 6] >> np.uint64(i & 63) & _ONE
+
+
+@helper
+def contraction_length(text, planes, i):
+    """Return how many letters of a contraction follow the apostrophe at byte i: 0, 1 or 2."""
+    if has_break(planes, i + 1):
+        return 0
+    a = text[i + 1]
+    if a == 115 or a == 100 or a == 109 or a == 116:  # s d m t
+        return 1
+    if has_break(planes, i + 2):
+        return 0
+    b = text[i + 2]
+    if (a == 108 and b == 108) or (b == 101 and (a == 118 or a == 114)):  # ll ve re
+        return 2
+    return 0

@@ -1,0 +1,113 @@
+"""The door of the training room."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bpenb._jit import is_compiled
+from bpenb.counting import WordCounts
+from bpenb.errors import TrainingError
+from bpenb.progress import Reporter
+from bpenb.training import heap, index, merging, recount, words
+from bpenb.training.driver import NO_LIMIT, LearningSettings, MergeResult, learn_from_words
+from bpenb.training.settings import check_count
+from bpenb.training.ties import CS336, byte_order, tie_rule
+
+__all__ = ["kernels_compiled", "learn", "warmup"]
+
+INT32_MAX = 2**31 - 1
+
+
+def learn(
+    counts: WordCounts,
+    *,
+    n_merges: int,
+    ties: str = "cs336",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    workers: int = 1,
+    reporter: Reporter | None = None,
+) -> MergeResult:
+    """Learn the merges of exact BPE from word counts.
+
+    Args:
+        counts: distinct words with their counts.
+        n_merges: most merges to make; fewer if no pair is left.
+        ties: `cs336`, `huggingface` or `rustbpe`.
+        min_frequency: least count of a pair that merges; below 1 counts as 1.
+        max_token_length: longest token in bytes, inclusive; None for no limit.
+        workers: threads for the recount of frequent pairs; the result is the same for any.
+        reporter: told of the phase `merge`.
+
+    Returns:
+        Merges int32[n, 2] in learning ids (0…255: bytes in `byte_order`, then the merges by
+        rank) and their counts int64[n].
+
+    Raises:
+        TrainingError: a setting out of its range.
+        TypeError: a setting of a wrong type.
+
+    Source: Sennrich, Haddow and Birch (2016), with byte-level words as in GPT-2.
+
+    Example:
+        >>> from bpenb.counting import WordCounts
+        >>> result = learn(WordCounts.from_dict({b"aaaa": 1}), n_merges=9)
+        >>> result.merges.tolist(), result.merge_counts.tolist()
+        ([[97, 97], [256, 256]], [3, 1])
+    """
+    settings = LearningSettings(
+        n_merges=check_count("n_merges", n_merges, 0),
+        tie_rule=tie_rule(ties),
+        byte_order=byte_order(ties, counts.special_tokens),
+        min_count=max(1, check_count("min_frequency", min_frequency, 0)),
+        max_token_length=_longest(max_token_length),
+        workers=check_count("workers", workers, 1),
+    )
+    _check_sizes(counts)
+    return learn_from_words(
+        counts.word_bytes, counts.word_offsets, counts.word_counts, settings, reporter or Reporter(None)
+    )
+
+
+def _longest(max_token_length: int | None) -> int:
+    return NO_LIMIT if max_token_length is None else check_count("max_token_length", max_token_length, 1)
+
+
+def _check_sizes(counts: WordCounts) -> None:
+    if len(counts) > INT32_MAX:
+        raise TrainingError(f"{len(counts)} distinct words; a training holds {INT32_MAX} at most: drop rare words")
+    longest = int(np.diff(counts.word_offsets).max(initial=0))
+    if longest > INT32_MAX:
+        raise TrainingError(f"a word has {longest} bytes; a training holds words of {INT32_MAX} at most")
+    _ = counts.n_bytes  # refuses text whose size passes int64: no pair count can overflow then
+
+
+_KERNELS = (
+    words.map_bytes,
+    index.count_byte_pairs,
+    index.open_index,
+    index.fill_index,
+    heap.heapify,
+    merging.merge_slice,
+    recount.recount_blocks,
+    recount.close_blocks,
+)
+
+
+def kernels_compiled() -> bool:
+    """Tell whether a training can start without compiling."""
+    return is_compiled(*_KERNELS)
+
+
+def warmup() -> None:
+    """Compile (or load) every kernel of this room by a tiny training."""
+    order = np.arange(256, dtype=np.uint8)
+    settings = LearningSettings(4, CS336, order, 1, NO_LIMIT, 1)
+    tiny = np.frombuffer(b"abababab", dtype=np.uint8)
+    offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
+    learn_from_words(tiny, offsets, ones, settings, Reporter(None))
+    training_words = words.pack_words(tiny, offsets, ones, order)
+    pairs, _ = words.allocate_pairs(1, 1)
+    pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1
+    pairs.posting_word_ids[0] = 0
+    recount.recount_parallel(training_words, pairs, 0, 0, recount.RecountScratch())

@@ -1,0 +1,55 @@
+"""The door's checks: what a user may ask of a training."""
+
+from __future__ import annotations
+
+from bpenb._arrays import N_BYTES
+from bpenb.errors import TrainingError
+from bpenb.training.ties import check_ties
+
+__all__ = ["check_count", "n_merges_for"]
+
+
+def check_count(name: str, value: object, least: int) -> int:
+    """Return `value` if it is a whole number of at least `least`.
+
+    Raises:
+        TypeError: not an int (a bool is none).
+        TrainingError: below `least`.
+    """
+    index = getattr(value, "__index__", None)  # numpy integers are welcome
+    if isinstance(value, bool) or index is None:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    number = int(index())
+    if number < least:
+        raise TrainingError(f"{name} is {number}; it must be at least {least}")
+    return number
+
+
+def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) -> int:
+    """Return how many merges fill a vocab of `vocab_size` tokens.
+
+    The rest are the 256 bytes and the special tokens; in `huggingface` mode a special token
+    that is written as a byte takes no id of its own.
+
+    Raises:
+        TrainingError: the size does not even hold those, or the tie mode is unknown.
+        TypeError: not an int.
+
+    Example:
+        >>> n_merges_for(1000, ("<|endoftext|>",), "cs336")
+        743
+    """
+    check_ties(ties)
+    size = check_count("vocab_size", vocab_size, 0)
+    fixed = N_BYTES + len(special_tokens)
+    if ties == "huggingface":
+        from bpenb.formats.byte_map import BYTE_TO_CHARACTER
+
+        fixed -= len(set(special_tokens) & set(BYTE_TO_CHARACTER))
+    if size < fixed:
+        raise TrainingError(
+            f"vocab_size is {size}; 256 bytes and {fixed - N_BYTES} special tokens need {fixed} at least"
+        )
+    return size - fixed
+
+

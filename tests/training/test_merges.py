@@ -1,0 +1,158 @@
+"""The merge loop against its oracle: hand cases, Hypothesis, threads, order of words, growth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpenb.counting import WordCounts
+from bpenb.training import TIE_MODES, driver, learn, words
+from bpenb.training.ties import byte_order
+from tests.oracles import trainer
+
+pytestmark = pytest.mark.kernels
+
+HAND_CASES = {
+    "overlap of four": ({b"aaaa": 1}, ["a a 3", "aa aa 1"]),
+    "overlap of five": ({b"aaaaa": 1}, ["a a 4", "aa aa 1", "aaaa a 1"]),
+    "alternation": ({b"ababab": 1}, ["a b 3", "ab ab 2", "abab ab 1"]),
+    "greater pair of bytes": (
+        {b"bc": 1, b" a": 1, b" aaa": 1},
+        ["a a 2", "b c 1", "aa a 1", "  aaa 1", "  a 1"],
+    ),
+    "every position counts": ({b"aaaa": 1, b" bc": 2}, ["a a 3"]),
+    "Sennrich": (
+        {b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6},
+        ["s t 9", "e st 9", "o w 7", "l ow 7", "w est 6", "n e 6", "ne west 6", "w i 3", "wi d 3", "wid est 3",
+         "low e 2", "lowe r 2"],
+    ),
+    "64-bit counts": ({b"aa": 3_000_000_000}, ["a a 3000000000"]),
+    "counts past 2**40": ({b"ab": 2**41, b"bc": 2**41 + 1}, ["b c 2199023255553", "a b 2199023255552"]),
+    "no pair at all": ({b"a": 7}, []),
+}  # fmt: skip
+
+
+def as_text(result: object, order: bytes = bytes(range(256))) -> list[str]:
+    token_bytes = [bytes([b]) for b in order]
+    lines = []
+    for (left, right), count in zip(result.merges.tolist(), result.merge_counts.tolist(), strict=True):  # type: ignore[attr-defined]
+        lines.append(f"{token_bytes[left].decode()} {token_bytes[right].decode()} {count}")
+        token_bytes.append(token_bytes[left] + token_bytes[right])
+    return lines
+
+
+@pytest.mark.parametrize("case", HAND_CASES)
+def test_hand_cases(case: str) -> None:
+    word_counts, expected = HAND_CASES[case]
+    result = learn(WordCounts.from_dict(word_counts), n_merges=len(expected) if case.startswith("every") else 44)
+    assert as_text(result) == expected
+
+
+def test_ties_are_on_raw_bytes_not_on_the_printable_map() -> None:
+    counts = WordCounts.from_dict({b" b": 1, b" ab": 1})
+    assert as_text(learn(counts, n_merges=1)) == ["a b 1"]
+
+
+def assert_equal_to_oracle(word_counts: dict[bytes, int], **options: object) -> None:
+    ties = str(options.get("ties", "cs336"))
+    order = bytes(byte_order(ties, ()))
+    expected = trainer.train(word_counts, 40, byte_order=order, **options)  # type: ignore[arg-type]
+    result = learn(WordCounts.from_dict(word_counts), n_merges=40, **options)  # type: ignore[arg-type]
+    assert [tuple(m) for m in result.merges.tolist()] == expected[0]
+    assert result.merge_counts.tolist() == expected[1]
+
+
+def small_corpora(alphabet: bytes) -> st.SearchStrategy[dict[bytes, int]]:
+    word = st.lists(st.sampled_from(list(alphabet)), min_size=1, max_size=14).map(bytes)
+    return st.dictionaries(word, st.integers(1, 4), min_size=1, max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    word_counts=st.one_of(small_corpora(b"ab"), small_corpora(b"abc"), small_corpora(b"a\x00\xff !")),
+    ties=st.sampled_from(sorted(TIE_MODES)),
+    min_frequency=st.integers(0, 4),
+    max_token_length=st.one_of(st.none(), st.integers(1, 6)),
+)
+def test_equal_to_the_oracle(
+    word_counts: dict[bytes, int], ties: str, min_frequency: int, max_token_length: int | None
+) -> None:
+    assert_equal_to_oracle(
+        word_counts, ties=ties, min_frequency=min_frequency, max_token_length=max_token_length
+    )
+
+
+def test_tokens_with_equal_first_eight_bytes_are_compared_to_the_end() -> None:
+    words = {b"x" + b"aaaaaaaaa" + bytes([c]) for c in b"bcd"} | {b"\0\0\0\0", b"\0\0\0\0\0\0\0\0\0"}
+    assert_equal_to_oracle(dict.fromkeys(sorted(words), 2))
+
+
+def random_counts(seed: int, n_words: int) -> WordCounts:
+    rng = np.random.default_rng(seed)
+    made = {bytes(rng.choice(list(b"abcd"), size=rng.integers(2, 30)).tolist()) for _ in range(n_words)}
+    return WordCounts.from_dict({w: int(rng.integers(1, 9)) for w in sorted(made)})
+
+
+def test_threads_give_the_merges_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = random_counts(1, 300)
+    serial = learn(counts, n_merges=120, workers=1)
+    monkeypatch.setattr(driver, "PARALLEL_POSTINGS", 0)  # every stale pair by the parallel form
+    for workers in (2, 3, 4):
+        parallel = learn(counts, n_merges=120, workers=workers)
+        assert np.array_equal(parallel.merges, serial.merges)
+        assert np.array_equal(parallel.merge_counts, serial.merge_counts)
+
+
+def test_short_slices_give_the_same_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = random_counts(2, 200)
+    whole = learn(counts, n_merges=100)
+    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)  # back to Python after every entry
+    assert np.array_equal(learn(counts, n_merges=100).merges, whole.merges)
+
+
+def test_order_of_words_does_not_matter() -> None:
+    counts = random_counts(3, 200)
+    rng = np.random.default_rng(3)
+    shuffle = rng.permutation(len(counts))
+    rows = [counts.word_bytes[a:b] for a, b in zip(counts.word_offsets[:-1], counts.word_offsets[1:], strict=True)]
+    offsets = np.concatenate([[0], np.cumsum([rows[w].shape[0] for w in shuffle])])
+    setup = driver.LearningSettings(100, 0, byte_order("cs336", ()), 1, driver.NO_LIMIT, 1)
+    shuffled = driver.learn_from_words(
+        np.concatenate([rows[w] for w in shuffle]),
+        offsets.astype(np.int64),
+        counts.word_counts[shuffle],
+        setup,
+        driver.Reporter(None),
+    )
+    assert np.array_equal(shuffled.merges, learn(counts, n_merges=100).merges)
+
+
+def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny first sizes: pairs, postings, events and token bytes all run out on the way."""
+    statuses: set[int] = set()
+    run_slice = driver._Training.run_slice
+
+    def spy(self: driver._Training) -> int:
+        status = run_slice(self)
+        statuses.add(status)
+        return status
+
+    def tiny_pairs(n_pairs: int, n_postings: int) -> object:
+        return words.allocate_pairs(n_pairs - 4 * driver.N_PLACES + 1, n_postings * 2 // 3)
+
+    def tiny_tokens(order: np.ndarray, n_merges: int) -> object:  # type: ignore[type-arg]
+        tokens = words.allocate_tokens(order, n_merges)
+        return tokens._replace(token_bytes=tokens.token_bytes[:260].copy())
+
+    counts = random_counts(4, 400)
+    expected = learn(counts, n_merges=300)
+    monkeypatch.setattr(driver, "allocate_pairs", tiny_pairs)
+    monkeypatch.setattr(driver, "allocate_tokens", tiny_tokens)
+    monkeypatch.setattr(driver, "allocate_births", lambda n, events: words.allocate_births(n, 1))
+    monkeypatch.setattr(driver._Training, "run_slice", spy)
+    result = learn(counts, n_merges=300)
+    assert np.array_equal(result.merges, expected.merges)
+    m = driver.merging
+    assert statuses >= {m.DONE, m.NEED_PAIRS, m.NEED_POSTINGS, m.NEED_EVENTS, m.NEED_TOKEN_BYTES}
