@@ -1,3 +1,64 @@
-"""bpenb: byte-level BPE tokenizers, trained and applied at speed, in pure Python and Numba."""
+"""bpenb: byte-level BPE tokenizers, trained and applied at speed, in pure Python and Numba.
+
+    train, train_from_iterator, train_from_counts     text or counts → Tokenizer
+    train_bpe                                         the same with the signature of CS336
+    count_words, count_words_from_iterator            text → WordCounts
+    Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+
+Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bpenb.api import (
+        count_words,
+        count_words_from_iterator,
+        train,
+        train_bpe,
+        train_from_counts,
+        train_from_iterator,
+    )
+    from bpenb.counting import WordCounts
+    from bpenb.encoding import Tokenizer
+    from bpenb.errors import BpenbError
+    from bpenb.progress import Progress
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "BpenbError",
+    "Progress",
+    "Tokenizer",
+    "WordCounts",
+    "__version__",
+    "count_words",
+    "count_words_from_iterator",
+    "train",
+    "train_bpe",
+    "train_from_counts",
+    "train_from_iterator",
+]
+
+_HOMES = {
+    "BpenbError": "bpenb.errors",
+    "Progress": "bpenb.progress",
+    "Tokenizer": "bpenb.encoding",
+    "WordCounts": "bpenb.counting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'bpenb' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES.get(name, "bpenb.api")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,6 +3,7 @@
     load_u64(array, i)      8 bytes as one little-endian number; the array is padded behind
     trailing_zeros(x)       number of zero bits below the lowest set bit; 64 for 0
     prefetch(array, i)      ask for the cache line of row i
+    equal_mask(text, i, b)  which of 64 bytes are b, as a 64-bit mask
     byte_masks(text, i)     which of 64 bytes are letters, digits, …: one 64-bit mask for each question
 
 All arrays are uint8[] or uint64[, ]; nothing is checked here.
@@ -21,7 +22,7 @@ from numba.extending import intrinsic
 
 from bpenb._jit import JIT_DISABLED
 
-__all__ = ["BYTE_MASKS", "byte_masks", "load_u64", "prefetch", "trailing_zeros"]
+__all__ = ["BYTE_MASKS", "byte_masks", "equal_mask", "load_u64", "prefetch", "trailing_zeros"]
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -124,6 +125,21 @@ def _byte_masks(typingctx, text, index):
     return types.UniTuple(types.uint64, len(BYTE_MASKS))(text, types.int64), codegen
 
 
+@intrinsic
+def _equal_mask(typingctx, text, index, byte):
+    def codegen(context, builder, signature, args):
+        data = _data_pointer(context, builder, signature.args[0], args[0])
+        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
+        lanes.align = 1
+        one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+        all_lanes = builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), zeros)
+        return builder.bitcast(builder.icmp_unsigned("==", lanes, all_lanes), _I64)
+
+    return types.uint64(text, types.int64, types.uint8), codegen
+
+
 def _plain_load_u64(array, index):
     return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
 
@@ -143,6 +159,11 @@ def _plain_byte_masks(text, index):
     return tuple(np.packbits(answer.astype(np.uint8), bitorder="little").view("<u8")[0] for answer in answers)
 
 
+def _plain_equal_mask(text, index, byte):
+    return np.packbits(text[index : index + 64] == byte, bitorder="little").view("<u8")[0]
+
+
+equal_mask: Any = _plain_equal_mask if JIT_DISABLED else _equal_mask
 byte_masks: Any = _plain_byte_masks if JIT_DISABLED else _byte_masks
 load_u64: Any = _plain_load_u64 if JIT_DISABLED else _load_u64
 trailing_zeros: Any = _plain_trailing_zeros if JIT_DISABLED else _trailing_zeros

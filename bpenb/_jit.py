@@ -18,12 +18,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import sys
 import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,13 +34,16 @@ import numpy as np
 from numba import prange
 
 __all__ = ["JIT_DISABLED", "ParallelKernel", "cache_folder", "helper", "is_compiled", "kernel",
-           "parallel_kernel", "prange"]  # fmt: skip
+           "parallel_entry_is_cheap", "parallel_kernel", "prange", "thread_count"]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: kernels are plain Python
+_CONFIG: Any = numba.config
+JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: kernels are plain Python
 
 _PACKAGE = Path(__file__).parent
+_DECORATED = re.compile(rb"^@(?:kernel|helper|parallel_kernel|intrinsic)\b", re.MULTILINE)
+_IMPORTED = re.compile(rb"^\s*from bpenb\.([\w.]+) import", re.MULTILINE)
 # `_nrt=False`: a helper that takes arrays would else count references in the hot loop (10 x slower).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _FLAGS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE",
@@ -49,21 +53,33 @@ _FLAGS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT",
 # --- where compiled kernels are kept ------------------------------------------------------------
 
 
-def _kernel_sources() -> list[Path]:
-    """All files that hold kernels or what kernels take from: those that import this one, and two more."""
-    files = sorted(_PACKAGE.rglob("*.py"))
-    return [f for f in files if f.name in ("_jit.py", "_arrays.py") or b"from bpenb._jit import" in f.read_bytes()]
+def _kernel_sources() -> dict[str, bytes]:
+    """Return every file that decides what a kernel compiles to, by its place in the package.
+
+    Those are the files that hold kernels and, in turn, what they import from us: constants and
+    NamedTuples are compiled in. (tests/test_architecture.py holds kernel files to such imports
+    and decorators as are found here.)
+    """
+    files = {path.relative_to(_PACKAGE).as_posix(): path.read_bytes() for path in _PACKAGE.rglob("*.py")}
+    todo = [name for name, source in files.items() if _DECORATED.search(source)]
+    found: dict[str, bytes] = {}
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found[name] = files[name]
+            modules = [module.decode().replace(".", "/") for module in _IMPORTED.findall(files[name])]
+            todo += [f for module in modules for f in (f"{module}.py", f"{module}/__init__.py") if f in files]
+    return dict(sorted(found.items()))
 
 
 def _fingerprint() -> str:
     """Hash everything that decides what a kernel compiles to."""
     digest = hashlib.sha256()
-    flags = [(name, getattr(numba.config, name, None)) for name in _FLAGS]
+    flags = [(name, getattr(_CONFIG, name)) for name in _FLAGS]
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3])
     digest.update(repr((versions, flags)).encode())
-    for path in _kernel_sources():
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0")
-        digest.update(path.read_bytes())
+    for name, source in _kernel_sources().items():
+        digest.update(f"{name}\0{len(source)}\0".encode() + source)
     return digest.hexdigest()[:16]
 
 
@@ -100,15 +116,19 @@ def cache_folder() -> Path | None:
     return folder
 
 
+_DECORATING = threading.Lock()  # two threads may import two rooms at once
+
+
 @contextmanager
 def _numba_cache_dir(folder: Path) -> Iterator[None]:
     """Point Numba at `folder` while one of our kernels is decorated: other people's stay where they were."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+    with _DECORATING:
+        before = _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES
+        _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES = str(folder), ""
+        try:
+            yield
+        finally:
+            _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES = before
 
 
 @contextmanager
@@ -126,10 +146,21 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _save_under_lock(dispatcher: Any, folder: Path) -> None:
-    """Let one process at a time add to the cache: Numba's own index can cross-link two signatures."""
+def _guard_cache(dispatcher: Any, folder: Path) -> None:
+    """Let one process at a time add to the cache, and take damaged files for missing ones.
+
+    Without a lock, two processes that compile two signatures of one kernel can cross-link them.
+    """
     cache = dispatcher._cache
-    save = cache.save_overload
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(signature: Any, target_context: Any) -> Any:
+        try:
+            return load(signature, target_context)
+        except Exception:  # cut short by a full disk or a power cut: any error of pickle's
+            with suppress(OSError), _locked(folder / ".lock"):
+                cache.flush()
+            return None
 
     def save_overload(signature: Any, data: Any) -> None:
         try:
@@ -138,7 +169,7 @@ def _save_under_lock(dispatcher: Any, folder: Path) -> None:
         except OSError as error:  # a full disk is no reason to fail: the kernel is compiled
             warnings.warn(f"a compiled kernel was not kept: {error}", RuntimeWarning, stacklevel=2)
 
-    cache.save_overload = save_overload
+    cache.load_overload, cache.save_overload = load_overload, save_overload
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -147,7 +178,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return numba.njit(**_OPTIONS, **options)(function)
     with _numba_cache_dir(folder):
         dispatcher = numba.njit(cache=True, **_OPTIONS, **options)(function)
-    _save_under_lock(dispatcher, folder)
+    _guard_cache(dispatcher, folder)
     return dispatcher
 
 
@@ -196,7 +227,9 @@ class ParallelKernel:
 
     def __call__(self, *args: Any) -> Any:
         """Run the form that is safe here."""
-        if not _parallel_is_safe or numba.get_num_threads() == 1 or not _PARALLEL_ENTRY.acquire(blocking=False):
+        if JIT_DISABLED or not _parallel_is_safe or numba.get_num_threads() == 1:
+            return self.serial(*args)
+        if not _PARALLEL_ENTRY.acquire(blocking=False):
             return self.serial(*args)
         try:
             return self.parallel(*args)
@@ -225,7 +258,7 @@ def thread_count(workers: int) -> Iterator[None]:
         yield
         return
     before = numba.get_num_threads()
-    numba.set_num_threads(max(1, min(workers, numba.config.NUMBA_NUM_THREADS)))
+    numba.set_num_threads(max(1, min(workers, _CONFIG.NUMBA_NUM_THREADS)))
     try:
         yield
     finally:
@@ -237,7 +270,7 @@ def parallel_entry_is_cheap() -> bool:
     if JIT_DISABLED or not _parallel_is_safe:
         return False
     try:
-        return str(numba.threading_layer()) != "workqueue"
+        return str(numba.threading_layer()) != "workqueue"  # type: ignore[attr-defined]
     except ValueError:  # no parallel kernel has run yet
         return True
 
@@ -246,7 +279,9 @@ def is_compiled(*kernels: Any) -> bool:
     """Tell whether these kernels are on disk already, so that a first call does not compile."""
     if JIT_DISABLED:
         return True
-    flat = [k.parallel if isinstance(k, ParallelKernel) else k for k in kernels]
-    return all(
-        d.signatures or (cache_folder() is not None and Path(d._cache._cache_file._index_path).exists()) for d in flat
-    )
+    forms = [k.parallel if isinstance(k, ParallelKernel) else k for k in kernels]
+    return all(form.signatures or _is_on_disk(form) for form in forms)
+
+
+def _is_on_disk(dispatcher: Any) -> bool:
+    return cache_folder() is not None and Path(dispatcher._cache._cache_file._index_path).exists()

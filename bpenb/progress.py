@@ -24,6 +24,7 @@ class Progress:
         unit: `bytes`, `merges` or `tokens`.
         seconds: since the phase began.
         details: further figures by name (words, pretokens, last count, …).
+        finished: whether this is the last report of its phase.
     """
 
     phase: str
@@ -32,6 +33,7 @@ class Progress:
     unit: str
     seconds: float
     details: dict[str, int | float | str] = field(default_factory=dict)
+    finished: bool = False
 
     @property
     def rate(self) -> float:
@@ -83,11 +85,14 @@ class Reporter:
         self.phase_seconds[self._phase] = self.phase_seconds.get(self._phase, 0.0) + now - self._started
         if self._callback is not None:
             self._total = done
-            self._emit(done, now, details)
+            self._emit(done, now, details, finished=True)
 
-    def _emit(self, done: int, now: float, details: dict[str, int | float | str]) -> None:
+    def _emit(
+        self, done: int, now: float, details: dict[str, int | float | str], *, finished: bool = False
+    ) -> None:
         assert self._callback is not None
-        self._callback(Progress(self._phase, done, self._total, self._unit, now - self._started, details))
+        seconds = now - self._started
+        self._callback(Progress(self._phase, done, self._total, self._unit, seconds, details, finished))
 
 
 def make_reporter(progress: ProgressOption | Reporter) -> Reporter:

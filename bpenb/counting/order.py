@@ -16,7 +16,7 @@ __all__ = ["PADDING", "sort_words"]
 
 # mypy: disable-error-code="no-untyped-def"
 
-PADDING = 8  # bytes behind every text and arena, so that 8 bytes can be read anywhere
+PADDING = 16  # bytes behind every text and arena, so that two numbers can be read anywhere
 
 
 @helper
@@ -112,7 +112,7 @@ def sort_words(
     """Return (word_bytes, word_offsets, word_counts) of distinct words, ascending by their bytes.
 
     Args:
-        arena: uint8[], padded with 8 bytes; starts, lengths, counts: int64[n].
+        arena: uint8[], padded with PADDING bytes; starts, lengths, counts: int64[n].
     """
     prefixes = np.empty(starts.shape[0], dtype=np.uint64)
     write_prefixes(arena, starts, lengths, prefixes)

@@ -1,13 +1,14 @@
 """The word table: distinct words and their counts, by open addressing.
 
-    slots   uint64[n_slots, 4], one row in half a cache line     arena   the bytes of all words
-      0  key     word of ≤ 7 bytes: the bytes, with the length 1…7 in the top byte: exact
-                 longer: a hash whose top byte is ≥ 8; compared byte for byte on a hit
-      1  count   0: the slot is free
-      2  offset  of the word in the arena
-      3  length  in bytes
+    slots   uint64[n_slots, 4], one row in half a cache line
+      0, 1  key     a word of ≤ 15 bytes: the bytes themselves, with the length in the top byte of
+                    the second number: exact, nothing else is looked at
+                    longer: a 64-bit hash, and LONG | length; the bytes are compared on a hit
+      2     count   0: the slot is free
+      3     offset  of a longer word in the arena
+    arena   the bytes of the words longer than 15
 
-A slot is found by the folded key times a constant, then by linear probing; at most 5/8 are in use.
+A slot is found by the mixed key, then by linear probing; at most 5/8 are in use.
 """
 
 from __future__ import annotations
@@ -16,21 +17,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
 from bpenb._intrinsics import load_u64
 from bpenb._jit import helper, kernel
 from bpenb.counting.order import PADDING, sort_words
 from bpenb.errors import CountsError
 
-__all__ = ["WordTable", "add_words"]
+__all__ = ["SHORT", "TableArrays", "WordTable", "add_keyed_word", "add_short_word", "first_slot", "word_key"]
 
 # mypy: disable-error-code="no-untyped-def"
 
-_LOW_56 = np.uint64((1 << 56) - 1)
-_TOP_SHIFT = np.uint64(56)
+SHORT = 15  # bytes of the longest word that is its own key
+_LENGTH_SHIFT = np.uint64(56)
+_LONG = np.uint64(1 << 63)
+_LENGTH_OF_LONG = np.uint64((1 << 63) - 1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SECOND_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT_32 = np.uint64(32)
-_LONG_FLAG = np.uint64(0x80 << 56)
+_ZERO = np.uint64(0)
+# Which bits of the first and second 8 bytes belong to a word, by its length.
+_FIRST_MASK = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(SHORT + 1)], dtype=np.uint64)
+_SECOND_MASK = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(SHORT + 1)], dtype=np.uint64)
 
 
 class TableArrays(NamedTuple):
@@ -43,14 +50,14 @@ class TableArrays(NamedTuple):
 
 @helper
 def word_key(text, start, length):
-    """Return the uint64 key of a word: exact for ≤ 7 bytes, else a hash with its top bit set.
+    """Return the two numbers that stand for a word: exact for ≤ 15 bytes, else hash and length.
 
-    text : uint8[], padded with 8 bytes behind the word
+    text : uint8[], padded with 16 bytes behind the word
     """
-    first = load_u64(text, start)
-    if length <= 7:
-        kept = first & (_LOW_56 >> np.uint64(8 * (7 - length)))
-        return kept | (np.uint64(length) << _TOP_SHIFT)
+    if length <= SHORT:
+        first = load_u64(text, start) & _FIRST_MASK[length]
+        second = load_u64(text, start + 8) & _SECOND_MASK[length]
+        return first, second | (np.uint64(length) << _LENGTH_SHIFT)
     h = np.uint64(length)
     i = start
     end = start + length
@@ -59,15 +66,14 @@ def word_key(text, start, length):
         h ^= h >> _SHIFT_32
         i += 8
     h = (h ^ load_u64(text, end - 8)) * _MULTIPLIER  # the tail, overlapping what was read
-    h ^= h >> _SHIFT_32
-    return h | _LONG_FLAG
+    return h ^ (h >> _SHIFT_32), _LONG | np.uint64(length)
 
 
 @helper
-def slot_of_key(key, n_slots):
-    """Return the first slot to look at; `n_slots` is a power of two."""
-    h = (key ^ (key >> _SHIFT_32)) * _MULTIPLIER
-    return np.int64(h >> _SHIFT_32) & (n_slots - 1)
+def first_slot(first, second, n_slots):
+    """Return the slot to look at first; `n_slots` is a power of two."""
+    h = (first ^ (second * _SECOND_MULTIPLIER)) * _MULTIPLIER
+    return np.int64((h ^ (h >> _SHIFT_32)) >> np.uint64(7)) & (n_slots - 1)
 
 
 @helper
@@ -84,37 +90,50 @@ def same_bytes(a, i, b, k, length):
 
 
 @helper
-def add_word(table, text, start, length, count):
-    """Add `count` to a word of length ≥ 1, which is put into the table if it is new.
+def add_keyed_word(table, text, start, length, count, key):
+    """Add `count` to a word, which is put into the table if it is new.
 
-    Assumes room for one more word and its bytes.
+    table   : TableArrays, with room for one more word
+    key     : what `word_key` returns for text[start : start + length], length ≥ 1
     Returns : bool, whether the count fits into an int64
     """
     slots = table.slots
-    n_slots = slots.shape[0]
-    key = word_key(text, start, length)
-    s = slot_of_key(key, n_slots)
-    while slots[s, 1] != np.uint64(0):
-        if slots[s, 0] == key and (
-            length <= 7
-            or (
-                np.int64(slots[s, 3]) == length
-                and same_bytes(text, start, table.arena, np.int64(slots[s, 2]), length)
-            )
-        ):
-            total = np.int64(slots[s, 1]) + count
-            slots[s, 1] = np.uint64(total)
-            return total > 0
-        s = (s + 1) & (n_slots - 1)
-    offset = table.cursor[1]
-    for i in range(length):
-        table.arena[offset + i] = text[start + i]
-    slots[s, 0] = key
-    slots[s, 1] = np.uint64(count)
-    slots[s, 2] = np.uint64(offset)
-    slots[s, 3] = np.uint64(length)
+    first, second = key
+    s = first_slot(first, second, slots.shape[0])
+    while slots[s, 2] != _ZERO:
+        if slots[s, 0] == first and slots[s, 1] == second:
+            if length <= SHORT or same_bytes(text, start, table.arena, np.int64(slots[s, 3]), length):
+                total = np.int64(slots[s, 2]) + count
+                slots[s, 2] = np.uint64(total)
+                return total > 0
+        s = (s + 1) & (slots.shape[0] - 1)
+    slots[s, 0] = first
+    slots[s, 1] = second
+    slots[s, 2] = np.uint64(count)
     table.cursor[0] += 1
-    table.cursor[1] = offset + length
+    if length > SHORT:
+        offset = table.cursor[1]
+        for i in range(length):
+            table.arena[offset + i] = text[start + i]
+        slots[s, 3] = np.uint64(offset)
+        table.cursor[1] = offset + length
+    return True
+
+
+@helper
+def add_short_word(table, first, second, count):
+    """Add `count` to the word of ≤ 15 bytes whose key this is, as `add_keyed_word` does."""
+    slots = table.slots
+    s = first_slot(first, second, slots.shape[0])
+    while slots[s, 2] != _ZERO:
+        if slots[s, 0] == first and slots[s, 1] == second:
+            slots[s, 2] += count
+            return np.int64(slots[s, 2]) > 0
+        s = (s + 1) & (slots.shape[0] - 1)
+    slots[s, 0] = first
+    slots[s, 1] = second
+    slots[s, 2] = count
+    table.cursor[0] += 1
     return True
 
 
@@ -123,7 +142,7 @@ def add_words(table, text, offsets, counts, first):
     """Add words[first:] until the table has no room for one more.
 
     table   : TableArrays
-    text    : uint8[], padded with 8 bytes
+    text    : uint8[], padded with PADDING bytes
     offsets : int64[n+1], of the words in `text`; none is empty
     counts  : int64[n]
     Returns : int64, the word to go on with (n: all are in), or −1 − w if the count of w overflows
@@ -134,7 +153,8 @@ def add_words(table, text, offsets, counts, first):
         length = offsets[w + 1] - offsets[w]
         if table.cursor[0] >= most or table.cursor[1] + length + PADDING > table.arena.shape[0]:
             return w
-        if not add_word(table, text, offsets[w], length, counts[w]):
+        key = word_key(text, offsets[w], length)
+        if not add_keyed_word(table, text, offsets[w], length, counts[w], key):
             return -1 - w
     return counts.shape[0]
 
@@ -144,12 +164,47 @@ def move_slots(old_slots, new_slots):
     """Put every used slot of a table into a larger, empty one. O(slots)."""
     n_slots = new_slots.shape[0]
     for i in range(old_slots.shape[0]):
-        if old_slots[i, 1] != np.uint64(0):
-            s = slot_of_key(old_slots[i, 0], n_slots)
-            while new_slots[s, 1] != np.uint64(0):
+        if old_slots[i, 2] != _ZERO:
+            s = first_slot(old_slots[i, 0], old_slots[i, 1], n_slots)
+            while new_slots[s, 2] != _ZERO:
                 s = (s + 1) & (n_slots - 1)
             for column in range(4):
                 new_slots[s, column] = old_slots[i, column]
+
+
+@kernel
+def word_lengths(slots, lengths):
+    """Write the length of the word in every slot, 0 for a free one. lengths: int64[n_slots]."""
+    for s in range(slots.shape[0]):
+        lengths[s] = 0
+        if slots[s, 2] != _ZERO:
+            second = slots[s, 1]
+            lengths[s] = np.int64(second & _LENGTH_OF_LONG if second & _LONG else second >> _LENGTH_SHIFT)
+
+
+@kernel
+def copy_words(slots, arena, offsets, word_bytes, word_counts):
+    """Write out all words in the order of their slots.
+
+    offsets     : int64[n_slots + 1], where the word of each slot goes; equal ones for a free slot
+    word_bytes  : uint8[], written;  word_counts: int64[n_words], written
+    """
+    w = 0
+    for s in range(slots.shape[0]):
+        length = offsets[s + 1] - offsets[s]
+        if length == 0:
+            continue
+        word_counts[w] = np.int64(slots[s, 2])
+        w += 1
+        out = offsets[s]
+        if length > SHORT:
+            start = np.int64(slots[s, 3])
+            for i in range(length):
+                word_bytes[out + i] = arena[start + i]
+        else:
+            for i in range(length):
+                number = slots[s, i >> 3]
+                word_bytes[out + i] = np.uint8((number >> np.uint64(8 * (i & 7))) & np.uint64(255))
 
 
 class WordTable:
@@ -199,24 +254,33 @@ class WordTable:
                 word = text[offsets[-1 - done] : offsets[-done]].tobytes()
                 raise CountsError(f"the count of word {word[:40]!r} passes 2**63 - 1")
             if done < counts.shape[0]:
-                self.reserve(int(offsets[done + 1] - offsets[done]))
+                self.reserve(1, int(offsets[done + 1] - offsets[done]))
 
-    def reserve(self, length: int) -> None:
-        """Make room for one more word of `length` bytes at least."""
+    def reserve(self, n_words: int, n_bytes: int) -> None:
+        """Make room for `n_words` more words with `n_bytes` bytes together."""
         slots, arena, cursor = self.arrays
-        if cursor[0] >= slots.shape[0] // 8 * 5:
-            larger = np.zeros((2 * slots.shape[0], 4), dtype=np.uint64)
+        n_slots = slots.shape[0]
+        while cursor[0] + n_words > n_slots // 8 * 5:
+            n_slots *= 2
+        if n_slots > slots.shape[0]:
+            larger = np.zeros((n_slots, 4), dtype=np.uint64)
             with np.errstate(over="ignore"):
                 move_slots(slots, larger)
             slots = larger
-        if cursor[1] + length + PADDING > arena.shape[0]:
-            larger_arena = np.zeros(arena.shape[0] + max(arena.shape[0], length + PADDING), dtype=np.uint8)
+        if cursor[1] + n_bytes + PADDING > arena.shape[0]:
+            larger_arena = np.zeros(arena.shape[0] + max(arena.shape[0], n_bytes + PADDING), dtype=np.uint8)
             larger_arena[: arena.shape[0]] = arena
             arena = larger_arena
         self.arrays = TableArrays(slots, arena, cursor)
 
     def to_arrays(self) -> tuple[ByteArray, Int64Array, CountArray]:
         """Return (word_bytes, word_offsets, word_counts), words ascending by their bytes."""
-        slots, arena, cursor = self.arrays
-        used = slots[slots[:, 1] != 0]
-        return sort_words(arena, used[:, 2].astype(np.int64), used[:, 3].astype(np.int64), used[:, 1].astype(np.int64))
+        slots, arena, _ = self.arrays
+        lengths = np.empty(slots.shape[0], dtype=np.int64)
+        word_lengths(slots, lengths)
+        offsets = offsets_from_lengths(lengths)
+        word_bytes = np.zeros(int(offsets[-1]) + PADDING, dtype=np.uint8)
+        word_counts = np.empty(len(self), dtype=np.int64)
+        copy_words(slots, arena, offsets, word_bytes, word_counts)
+        used = lengths > 0
+        return sort_words(word_bytes, offsets[:-1][used], lengths[used], word_counts)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import MergeResult
-from bpenb.training.settings import check_count, n_merges_for
+from bpenb.training.settings import LearningOptions, check_count, n_merges_for
 from bpenb.training.ties import TIE_MODES, check_ties
 
 __all__ = [
     "TIE_MODES",
+    "LearningOptions",
     "MergeResult",
     "check_count",
     "check_ties",

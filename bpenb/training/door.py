@@ -10,7 +10,7 @@ from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
 from bpenb.training.driver import NO_LIMIT, LearningSettings, MergeResult, learn_from_words
-from bpenb.training.settings import check_count
+from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
 
 __all__ = ["kernels_compiled", "learn", "warmup"]
@@ -18,25 +18,12 @@ __all__ = ["kernels_compiled", "learn", "warmup"]
 INT32_MAX = 2**31 - 1
 
 
-def learn(
-    counts: WordCounts,
-    *,
-    n_merges: int,
-    ties: str = "cs336",
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
-    workers: int = 1,
-    reporter: Reporter | None = None,
-) -> MergeResult:
+def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | None = None) -> MergeResult:
     """Learn the merges of exact BPE from word counts.
 
     Args:
         counts: distinct words with their counts.
-        n_merges: most merges to make; fewer if no pair is left.
-        ties: `cs336`, `huggingface` or `rustbpe`.
-        min_frequency: least count of a pair that merges; below 1 counts as 1.
-        max_token_length: longest token in bytes, inclusive; None for no limit.
-        workers: threads for the recount of frequent pairs; the result is the same for any.
+        options: what to learn.
         reporter: told of the phase `merge`.
 
     Returns:
@@ -51,26 +38,23 @@ def learn(
 
     Example:
         >>> from bpenb.counting import WordCounts
-        >>> result = learn(WordCounts.from_dict({b"aaaa": 1}), n_merges=9)
+        >>> result = learn(WordCounts.from_dict({b"aaaa": 1}), LearningOptions(n_merges=9))
         >>> result.merges.tolist(), result.merge_counts.tolist()
         ([[97, 97], [256, 256]], [3, 1])
     """
+    longest = options.max_token_length
     settings = LearningSettings(
-        n_merges=check_count("n_merges", n_merges, 0),
-        tie_rule=tie_rule(ties),
-        byte_order=byte_order(ties, counts.special_tokens),
-        min_count=max(1, check_count("min_frequency", min_frequency, 0)),
-        max_token_length=_longest(max_token_length),
-        workers=check_count("workers", workers, 1),
+        n_merges=check_count("n_merges", options.n_merges, 0),
+        tie_rule=tie_rule(options.ties),
+        byte_order=byte_order(options.ties, counts.special_tokens),
+        min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
+        max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
+        workers=check_count("workers", options.workers, 1),
     )
     _check_sizes(counts)
     return learn_from_words(
         counts.word_bytes, counts.word_offsets, counts.word_counts, settings, reporter or Reporter(None)
     )
-
-
-def _longest(max_token_length: int | None) -> int:
-    return NO_LIMIT if max_token_length is None else check_count("max_token_length", max_token_length, 1)
 
 
 def _check_sizes(counts: WordCounts) -> None:
@@ -103,7 +87,7 @@ def warmup() -> None:
     """Compile (or load) every kernel of this room by a tiny training."""
     order = np.arange(256, dtype=np.uint8)
     settings = LearningSettings(4, CS336, order, 1, NO_LIMIT, 1)
-    tiny = np.frombuffer(b"abababab", dtype=np.uint8)
+    tiny = np.array(list(b"abababab"), dtype=np.uint8)
     offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
     learn_from_words(tiny, offsets, ones, settings, Reporter(None))
     training_words = words.pack_words(tiny, offsets, ones, order)

@@ -97,12 +97,13 @@ class _Training:
         n_pair_words = np.zeros(N_PLACES, dtype=np.int64)
         last_word = np.full(N_PLACES, -1, dtype=np.int32)
         count_byte_pairs(self.words, pair_counts, n_pair_words, last_word)
-        kept = pair_counts >= self.limits.min_count
+        min_count = self.limits.min_count if self.limits.max_token_length >= 2 else NO_LIMIT
+        kept = pair_counts >= min_count
         n_postings = int(n_pair_words[kept].sum())
         n_pairs = int(np.count_nonzero(kept))
         self.pairs, self.heap = allocate_pairs(n_pairs + 4 * N_PLACES, n_postings + n_postings // 2 + 1024)
         pair_of_place = np.empty(N_PLACES, dtype=np.int32)
-        open_index(pair_counts, n_pair_words, self.limits.min_count, pair_of_place, self.pairs)
+        open_index(pair_counts, n_pair_words, min_count, pair_of_place, self.pairs)
         last_word[:] = -1
         fill_index(self.words, pair_of_place, last_word, self.pairs)
         self.heap.counts[:n_pairs] = self.pairs.counts[:n_pairs]

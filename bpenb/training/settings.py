@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bpenb._arrays import N_BYTES
 from bpenb.errors import TrainingError
 from bpenb.training.ties import check_ties
 
-__all__ = ["check_count", "n_merges_for"]
+__all__ = ["LearningOptions", "check_count", "n_merges_for"]
+
+
+class LearningOptions(NamedTuple):
+    """What a user may ask of a training.
+
+    Attributes:
+        n_merges: most merges to make; fewer if no pair is left.
+        ties: `cs336`, `huggingface` or `rustbpe`.
+        min_frequency: least count of a pair that merges; below 1 counts as 1.
+        max_token_length: longest token in bytes, inclusive; None for no limit.
+        workers: threads for the recount of frequent pairs; the result is the same for any.
+    """
+
+    n_merges: int
+    ties: str = "cs336"
+    min_frequency: int = 1
+    max_token_length: int | None = None
+    workers: int = 1
 
 
 def check_count(name: str, value: object, least: int) -> int:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpenb.counting import WordCounts
-from bpenb.training import TIE_MODES, driver, learn, words
+from bpenb.training import TIE_MODES, LearningOptions, driver, learn, words
 from bpenb.training.ties import byte_order
 from tests.oracles import trainer
 
@@ -46,20 +46,21 @@ def as_text(result: object, order: bytes = bytes(range(256))) -> list[str]:
 @pytest.mark.parametrize("case", HAND_CASES)
 def test_hand_cases(case: str) -> None:
     word_counts, expected = HAND_CASES[case]
-    result = learn(WordCounts.from_dict(word_counts), n_merges=len(expected) if case.startswith("every") else 44)
+    n_merges = 1 if case.startswith("every") else 44
+    result = learn(WordCounts.from_dict(word_counts), LearningOptions(n_merges))
     assert as_text(result) == expected
 
 
 def test_ties_are_on_raw_bytes_not_on_the_printable_map() -> None:
     counts = WordCounts.from_dict({b" b": 1, b" ab": 1})
-    assert as_text(learn(counts, n_merges=1)) == ["a b 1"]
+    assert as_text(learn(counts, LearningOptions(n_merges=1))) == ["a b 1"]
 
 
 def assert_equal_to_oracle(word_counts: dict[bytes, int], **options: object) -> None:
     ties = str(options.get("ties", "cs336"))
     order = bytes(byte_order(ties, ()))
     expected = trainer.train(word_counts, 40, byte_order=order, **options)  # type: ignore[arg-type]
-    result = learn(WordCounts.from_dict(word_counts), n_merges=40, **options)  # type: ignore[arg-type]
+    result = learn(WordCounts.from_dict(word_counts), LearningOptions(n_merges=40, **options))  # type: ignore[arg-type]
     assert [tuple(m) for m in result.merges.tolist()] == expected[0]
     assert result.merge_counts.tolist() == expected[1]
 
@@ -97,19 +98,19 @@ def random_counts(seed: int, n_words: int) -> WordCounts:
 
 def test_threads_give_the_merges_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(1, 300)
-    serial = learn(counts, n_merges=120, workers=1)
+    serial = learn(counts, LearningOptions(n_merges=120, workers=1))
     monkeypatch.setattr(driver, "PARALLEL_POSTINGS", 0)  # every stale pair by the parallel form
     for workers in (2, 3, 4):
-        parallel = learn(counts, n_merges=120, workers=workers)
+        parallel = learn(counts, LearningOptions(n_merges=120, workers=workers))
         assert np.array_equal(parallel.merges, serial.merges)
         assert np.array_equal(parallel.merge_counts, serial.merge_counts)
 
 
 def test_short_slices_give_the_same_merges(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(2, 200)
-    whole = learn(counts, n_merges=100)
+    whole = learn(counts, LearningOptions(n_merges=100))
     monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)  # back to Python after every entry
-    assert np.array_equal(learn(counts, n_merges=100).merges, whole.merges)
+    assert np.array_equal(learn(counts, LearningOptions(n_merges=100)).merges, whole.merges)
 
 
 def test_order_of_words_does_not_matter() -> None:
@@ -126,7 +127,7 @@ def test_order_of_words_does_not_matter() -> None:
         setup,
         driver.Reporter(None),
     )
-    assert np.array_equal(shuffled.merges, learn(counts, n_merges=100).merges)
+    assert np.array_equal(shuffled.merges, learn(counts, LearningOptions(n_merges=100)).merges)
 
 
 def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,12 +148,12 @@ def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
         return tokens._replace(token_bytes=tokens.token_bytes[:260].copy())
 
     counts = random_counts(4, 400)
-    expected = learn(counts, n_merges=300)
+    expected = learn(counts, LearningOptions(n_merges=300))
     monkeypatch.setattr(driver, "allocate_pairs", tiny_pairs)
     monkeypatch.setattr(driver, "allocate_tokens", tiny_tokens)
     monkeypatch.setattr(driver, "allocate_births", lambda n, events: words.allocate_births(n, 1))
     monkeypatch.setattr(driver._Training, "run_slice", spy)
-    result = learn(counts, n_merges=300)
+    result = learn(counts, LearningOptions(n_merges=300))
     assert np.array_equal(result.merges, expected.merges)
     m = driver.merging
     assert statuses >= {m.DONE, m.NEED_PAIRS, m.NEED_POSTINGS, m.NEED_EVENTS, m.NEED_TOKEN_BYTES}

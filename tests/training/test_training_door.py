@@ -10,6 +10,7 @@ from bpenb.errors import TrainingError
 from bpenb.progress import Progress, Reporter
 from bpenb.training import (
     door,
+    LearningOptions,
     heap,
     index,
     kernels_compiled,
@@ -40,7 +41,7 @@ TINY = {b"abab": 3, b"ab": 2}
 )
 def test_bad_settings(options: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        learn(WordCounts.from_dict(TINY), **{"n_merges": 5, **options})  # type: ignore[arg-type]
+        learn(WordCounts.from_dict(TINY), LearningOptions(**{"n_merges": 5, **options}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [-1, 0, 255, 256])
@@ -70,40 +71,39 @@ def test_huggingface_shares_the_id_of_a_special_byte() -> None:
 
 def test_min_frequency_zero_means_one() -> None:
     counts = WordCounts.from_dict(TINY)
-    assert np.array_equal(
-        learn(counts, n_merges=9, min_frequency=0).merges, learn(counts, n_merges=9, min_frequency=1).merges
-    )
+    zero, one = (learn(counts, LearningOptions(9, min_frequency=n)).merges for n in (0, 1))
+    assert np.array_equal(zero, one)
 
 
 def test_max_token_length_is_inclusive() -> None:
     counts = WordCounts.from_dict({b"abcd": 1})
-    lengths = [len(learn(counts, n_merges=9, max_token_length=n).merges) for n in (1, 2, 3, 4)]
+    lengths = [len(learn(counts, LearningOptions(n_merges=9, max_token_length=n)).merges) for n in (1, 2, 3, 4)]
     assert lengths == [0, 2, 2, 3]
 
 
 def test_counts_are_left_alone() -> None:
     counts = WordCounts.from_dict(TINY)
     before = counts.word_bytes.copy(), counts.word_counts.copy()
-    learn(counts, n_merges=5)
+    learn(counts, LearningOptions(n_merges=5))
     assert np.array_equal(before[0], counts.word_bytes) and np.array_equal(before[1], counts.word_counts)
 
 
 def test_progress_tells_the_merges() -> None:
     seen: list[Progress] = []
-    learn(WordCounts.from_dict(TINY), n_merges=2, reporter=Reporter(seen.append))
+    learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=2), Reporter(seen.append))
     assert [p.phase for p in seen] == ["merge"] * len(seen)
     assert seen[-1].done == seen[-1].total == 2
     assert seen[-1].unit == "merges"
 
 
 def test_tokens_left_are_counted() -> None:
-    result = learn(WordCounts.from_dict({b"abab": 3, b"ab": 2, b"c": 5}), n_merges=1)
+    result = learn(WordCounts.from_dict({b"abab": 3, b"ab": 2, b"c": 5}), LearningOptions(n_merges=1))
     assert result.n_tokens_left == 3 * 2 + 2 * 1 + 5
 
 
 def test_one_signature_per_kernel() -> None:
     warmup()
-    learn(WordCounts.from_dict(TINY), n_merges=5, workers=2)
+    learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
     kernels = [words.map_bytes, index.count_byte_pairs, index.open_index, index.fill_index, heap.heapify,
                merging.merge_slice, recount.recount_blocks.serial, recount.recount_blocks.parallel,
                recount.close_blocks]  # fmt: skip

@@ -1,0 +1,310 @@
+"""The public verbs: count, train. Each is a door: it checks everything, then runs room after room.
+
+    files or documents → count → WordCounts → learn → merges → BPEModel → Tokenizer
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from bpenb._workers import resolve_workers
+from bpenb.corpus import normalize_special_tokens
+from bpenb.counting import CountResult, CountSettings, WordCounts, count_documents, count_files
+from bpenb.encoding import Tokenizer
+from bpenb.errors import BpenbError, CountsError
+from bpenb.model import BPEModel
+from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.progress import ProgressOption, Reporter, make_reporter
+from bpenb.report import training_report
+from bpenb.training import LearningOptions, check_count, check_ties, learn, n_merges_for
+
+__all__ = [
+    "count_words",
+    "count_words_from_iterator",
+    "train",
+    "train_bpe",
+    "train_from_counts",
+    "train_from_iterator",
+]
+
+Path: TypeAlias = str | os.PathLike[str]
+Files: TypeAlias = Path | Sequence[Path]
+Pattern: TypeAlias = str | SplitPattern
+
+END_OF_TEXT = ("<|endoftext|>",)
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+def count_words(
+    files: Files,
+    *,
+    pattern: Pattern = "gpt2",
+    special_tokens: Iterable[str] = END_OF_TEXT,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+    errors: str = "strict",
+) -> WordCounts:
+    """Count the words of files.
+
+    Args:
+        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
+        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
+        special_tokens: they separate documents and are never counted.
+        workers: how many work at once; None: as many as there are processors. The result is the
+            same for any number.
+        progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
+        errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
+
+    Returns:
+        Distinct words ascending by their bytes, with int64 counts.
+
+    Raises:
+        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
+        PatternError, TrainingError: an option out of its range.
+        TypeError: an argument of a wrong type.
+        WorkerError: a worker process failed or died.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("corpus.txt").write_text("low low<|endoftext|>low")
+        >>> count_words("corpus.txt").to_dict()
+        {b' low': 1, b'low': 2}
+    """
+    settings = _count_settings(pattern, special_tokens, errors)
+    return count_files(files, settings, workers, make_reporter(progress)).counts
+
+
+def count_words_from_iterator(
+    documents: Iterable[str | bytes],
+    *,
+    pattern: Pattern = "gpt2",
+    special_tokens: Iterable[str] = END_OF_TEXT,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+    errors: str = "strict",
+) -> WordCounts:
+    """Count the words of documents; options, result and errors as of `count_words`.
+
+    Args:
+        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
+            exception that it raises reaches the caller as it is.
+
+    Raises:
+        TypeError: a document of another type.
+
+    Example:
+        >>> count_words_from_iterator(["low low", b"low"]).to_dict()
+        {b' low': 1, b'low': 2}
+    """
+    settings = _count_settings(pattern, special_tokens, errors)
+    return count_documents(documents, settings, workers, make_reporter(progress)).counts
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def train(
+    files: Files,
+    *,
+    vocab_size: int = 32000,
+    special_tokens: Iterable[str] = END_OF_TEXT,
+    pattern: Pattern = "gpt2",
+    ties: str = "cs336",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+    errors: str = "strict",
+) -> Tokenizer:
+    """Train a tokenizer on files.
+
+    Args:
+        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
+        vocab_size: tokens at most, the 256 bytes and the special tokens included.
+        special_tokens: they separate documents and are never learned.
+        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
+        ties: which of two pairs with one count goes first: `cs336` (the greater pair of bytes),
+            `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
+        min_frequency: a pair that occurs less often is not merged.
+        max_token_length: the longest token in bytes, inclusive; None for no limit.
+        workers, progress, errors: as of `count_words`.
+
+    Returns:
+        The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
+        fewer tokens than asked if no pair is left to merge.
+
+    Raises:
+        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
+        PatternError, TrainingError: an option out of its range, before any work.
+        TypeError: an argument of a wrong type.
+        WorkerError: a worker process failed or died.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("corpus.txt").write_text("low low lower")
+        >>> tokenizer = train("corpus.txt", vocab_size=260)
+        >>> tokenizer.merges
+        [(b'o', b'w'), (b'l', b'ow'), (b' ', b'low')]
+    """
+    settings = _count_settings(pattern, special_tokens, errors)
+    options = _learning_options(
+        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
+    )
+    reporter = make_reporter(progress)
+    return _learn(count_files(files, settings, options.workers, reporter), options, vocab_size, reporter)
+
+
+def train_from_iterator(
+    documents: Iterable[str | bytes],
+    *,
+    vocab_size: int = 32000,
+    special_tokens: Iterable[str] = END_OF_TEXT,
+    pattern: Pattern = "gpt2",
+    ties: str = "cs336",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+    errors: str = "strict",
+) -> Tokenizer:
+    """Train a tokenizer on documents; options, result and errors as of `train`.
+
+    Args:
+        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
+            exception that it raises reaches the caller as it is.
+
+    Raises:
+        TypeError: a document of another type.
+
+    Example:
+        >>> train_from_iterator(["low low lower"], vocab_size=258, special_tokens=()).merges
+        [(b'o', b'w'), (b'l', b'ow')]
+    """
+    settings = _count_settings(pattern, special_tokens, errors)
+    options = _learning_options(
+        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
+    )
+    reporter = make_reporter(progress)
+    return _learn(count_documents(documents, settings, options.workers, reporter), options, vocab_size, reporter)
+
+
+def train_from_counts(
+    counts: WordCounts,
+    *,
+    vocab_size: int = 32000,
+    special_tokens: Iterable[str] | None = None,
+    pattern: Pattern | None = None,
+    ties: str = "cs336",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+) -> Tokenizer:
+    """Train a tokenizer on word counts; options, result and errors as of `train`.
+
+    Args:
+        counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict` or a merge of these.
+        special_tokens, pattern: those of the counts; naming others is an error.
+
+    Raises:
+        CountsError: a pattern or special tokens that the counts were not made with.
+
+    Example:
+        >>> counts = WordCounts.from_dict({"low": 5, "lower": 2})
+        >>> train_from_counts(counts, vocab_size=258).merges
+        [(b'o', b'w'), (b'l', b'ow')]
+    """
+    if not isinstance(counts, WordCounts):
+        raise TypeError(f"counts must be WordCounts, not {type(counts).__name__}")
+    asked_specials = None if special_tokens is None else normalize_special_tokens(special_tokens)
+    asked_regex = None if pattern is None else resolve_pattern(pattern).regex
+    for name, asked, made in (
+        ("pattern", asked_regex, counts.pattern.regex),
+        ("special tokens", asked_specials, counts.special_tokens),
+    ):
+        if asked is not None and asked != made:
+            raise CountsError(f"these counts were made with {name} {made!r}, not {asked!r}; count again with those")
+    options = _learning_options(
+        counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
+    )
+    return _learn(CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress))
+
+
+def train_bpe(
+    input_path: Path, vocab_size: int, special_tokens: Iterable[str], **options: Any
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
+    """Train a tokenizer and return it as plain Python objects (the signature of Stanford's CS336).
+
+    Args:
+        input_path: a text file.
+        vocab_size: tokens at most, the 256 bytes and the special tokens included.
+        special_tokens: they separate documents; their ids follow the bytes.
+        **options: further options of `train`.
+
+    Returns:
+        The vocab (id → bytes), and the merges in the order they were made.
+
+    Raises:
+        BpenbError, TypeError: as `train`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("corpus.txt").write_text("low low lower")
+        >>> vocab, merges = train_bpe("corpus.txt", 259, ["<|endoftext|>"])
+        >>> vocab[256], vocab[258], merges
+        (b'<|endoftext|>', b'low', [(b'o', b'w'), (b'l', b'ow')])
+    """
+    tokenizer = train(input_path, vocab_size=vocab_size, special_tokens=special_tokens, **options)
+    return tokenizer.vocab, tokenizer.merges
+
+
+# --- behind the doors -----------------------------------------------------------------------------
+
+
+def _count_settings(pattern: Pattern, special_tokens: Iterable[str], errors: str) -> CountSettings:
+    if errors != "strict" and errors != "replace":
+        raise BpenbError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
+    return CountSettings(resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors)
+
+
+def _learning_options(
+    special_tokens: tuple[str, ...],
+    vocab_size: int,
+    ties: str,
+    min_frequency: int,
+    max_token_length: int | None,
+    workers: int | None,
+) -> LearningOptions:
+    """Check the options of a training before any work."""
+    return LearningOptions(
+        n_merges=n_merges_for(vocab_size, special_tokens, ties),
+        ties=check_ties(ties),
+        min_frequency=check_count("min_frequency", min_frequency, 0),
+        max_token_length=None
+        if max_token_length is None
+        else check_count("max_token_length", max_token_length, 1),
+        workers=resolve_workers(workers),
+    )
+
+
+def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter) -> Tokenizer:
+    counts = counted.counts
+    result = learn(counts, options, reporter)
+    started = time.perf_counter()
+    model = BPEModel.from_training(
+        result.merges,
+        result.byte_order,
+        counts.special_tokens,
+        counts.pattern,
+        options.ties,
+        engine=counts.engine,
+        unicode_version=counts.unicode_version,
+    )
+    reporter.phase_seconds["model"] = time.perf_counter() - started
+    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds)
+    return Tokenizer.from_model(model, warm=False, report=report)

@@ -1,0 +1,97 @@
+"""The driver of encoding: a model's tables, and what turns bytes into ids with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+from bpenb._arrays import IdArray
+from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
+from bpenb.encoding.engine import make_engine
+from bpenb.encoding.merge_short import SHORT_WORD
+from bpenb.encoding.pair_table import PairTable, make_pair_table
+from bpenb.encoding.splitter import Splitter
+from bpenb.encoding.streaming import safe_blocks
+from bpenb.errors import EncodingError
+from bpenb.model import BPEModel
+
+__all__ = ["Encoder"]
+
+# mypy: disable-error-code="no-untyped-call"
+
+TEXT_BLOCK = 1 << 20  # bytes of a text in memory that are encoded at a time
+
+
+class Encoder:
+    """Encodes bytes; nothing in it changes, and each call has scratch of its own, so threads may share it.
+
+    Args:
+        model: checked already.
+
+    Attributes:
+        splitter: recognises the special tokens.
+        ordinary: takes them for text like any other.
+    """
+
+    def __init__(self, model: BPEModel) -> None:
+        self._model = model
+        # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
+        self._byte_ids = np.array(model.byte_ids, dtype=np.int32, order="C")
+        engine = make_engine(model.pattern)
+        self.splitter = Splitter(engine, model.pattern, model.special_tokens)
+        self.ordinary = Splitter(engine, model.pattern, {})
+
+    @functools.cached_property
+    def _pairs(self) -> PairTable:
+        """The merges, at first use: building them compiles."""
+        return make_pair_table(self._model.merges, self._model.merge_ids)
+
+    def encode(self, text: bytes, splitter: Splitter, name: str = "the text") -> IdArray:
+        """Encode a text that is in memory.
+
+        Args:
+            text: valid UTF-8.
+            splitter: `splitter` or `ordinary`.
+            name: of the text; for messages.
+
+        Returns:
+            int32[n] token ids.
+
+        Raises:
+            EncodingError: a byte that the vocab lacks.
+        """
+        if len(text) <= TEXT_BLOCK:
+            return self.encode_block(text, splitter, 0, name)
+        blocks = safe_blocks([text], splitter, first=TEXT_BLOCK, limit=TEXT_BLOCK)
+        return np.concatenate(list(self.encode_blocks(blocks, splitter, name)))
+
+    def encode_blocks(self, blocks: Iterator[bytes], splitter: Splitter, name: str) -> Iterator[IdArray]:
+        """Encode the safe blocks of one text, each as it comes."""
+        position = 0
+        for block in blocks:
+            yield self.encode_block(block, splitter, position, name)
+            position += len(block)
+
+    def encode_block(self, text: bytes, splitter: Splitter, position: int, name: str) -> IdArray:
+        """Encode a block, which begins `position` bytes into the text called `name`."""
+        ends, special_ids = splitter.split(text)
+        longest = int(np.diff(ends, prepend=0).max()) if len(text) > SHORT_WORD else 0
+        out = np.empty(len(text), dtype=np.int32)
+        n_ids = encode_pretokens(
+            np.frombuffer(text, dtype=np.uint8),  # read-only, as every `text`
+            ends,
+            special_ids,
+            self._byte_ids,
+            self._pairs,
+            make_scratch(longest),
+            out,
+        )
+        if n_ids < 0:
+            at = ~int(n_ids)
+            raise EncodingError(
+                f"{name}: byte {text[at : at + 1]!r} at offset {position + at} has no token: "
+                "the vocab lacks this single byte"
+            )
+        return out[:n_ids].copy()  # not a view of four bytes for each byte of text

@@ -1,0 +1,116 @@
+"""The table of merges that encoding looks pairs up in: open addressing, one row per slot.
+
+    slots  ┌─────────┬────────────────────┐   key   left << 32 | right, or EMPTY
+           │ key     │ value              │   value rank << 32 | merged id
+           ├─────────┼────────────────────┤
+           │ EMPTY   │                    │   the smaller value is the merge that goes first
+           └─────────┴────────────────────┘   a lookup touches one cache line, most often
+
+At most half of the slots are taken, so a search that fails (most do) ends after 1.5 slots.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bpenb._arrays import IdArray, Int64Array
+from bpenb._jit import helper, kernel
+
+__all__ = ["MAX_TOKENS", "NO_MERGE", "PairTable", "build_pair_table", "find_pair", "make_pair_table"]
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+MAX_TOKENS = 1 << 24  # ids and ranks below it: the hash does not overflow, the heap's keys fit
+EMPTY = np.int64(-1)
+NO_MERGE = np.int64(2**63 - 1)  # greater than every value
+
+# Odd, random, of 37 bits: a token id below 2**24 times one of them, twice, stays below 2**62, so
+# the hash is plain int64 arithmetic, the same under NumPy as compiled.
+_MIX_LEFT = np.int64(0x15B2A9E6D7)
+_MIX_RIGHT = np.int64(0x1A4F1C83B5)
+_FOLD = np.int64(29)
+_HALF = np.int64(32)
+
+
+class PairTable(NamedTuple):
+    """Every merge by its pair.
+
+    Attributes:
+        slots: int64[capacity, 2], key and value; capacity is a power of two.
+    """
+
+    slots: Int64Array
+
+
+@helper
+def _first_slot(left, right, mask):
+    mixed = left * _MIX_LEFT + right * _MIX_RIGHT
+    return (mixed ^ (mixed >> _FOLD)) & mask
+
+
+@helper
+def find_pair(slots, left, right):
+    """Look a pair of token ids up.
+
+    slots   : int64[capacity, 2]
+    left, right : token ids
+    Returns : int64, rank << 32 | merged id, or NO_MERGE
+    O(1)
+    """
+    left = np.int64(left)
+    right = np.int64(right)
+    key = (left << _HALF) | right
+    mask = np.int64(slots.shape[0] - 1)
+    slot = _first_slot(left, right, mask)
+    while slots[slot, 0] != key:
+        if slots[slot, 0] == EMPTY:
+            return NO_MERGE
+        slot = (slot + 1) & mask
+    return slots[slot, 1]
+
+
+@kernel
+def build_pair_table(merges, merge_ids, slots):
+    """Insert every merge into empty slots.
+
+    merges    : int32[n, 2], token ids, row = rank; no pair twice
+    merge_ids : int32[n], id of the result
+    slots     : int64[capacity, 2], written; all EMPTY before; capacity >= 2 n, a power of two
+    O(n)
+    """
+    mask = np.int64(slots.shape[0] - 1)
+    for rank in range(merges.shape[0]):
+        left = np.int64(merges[rank, 0])
+        right = np.int64(merges[rank, 1])
+        slot = _first_slot(left, right, mask)
+        while slots[slot, 0] != EMPTY:
+            slot = (slot + 1) & mask
+        slots[slot, 0] = (left << _HALF) | right
+        slots[slot, 1] = (np.int64(rank) << _HALF) | np.int64(merge_ids[rank])
+
+
+def make_pair_table(merges: IdArray, merge_ids: IdArray) -> PairTable:
+    """Return the table of all merges.
+
+    Args:
+        merges: int32[n, 2], token ids of the parts; row = rank; no pair twice.
+        merge_ids: int32[n], token id of each result.
+
+    Returns:
+        The table, of 16 bytes for each of 2 n to 4 n slots.
+
+    Example:
+        >>> table = make_pair_table(np.array([[97, 98]], np.int32), np.array([256], np.int32))
+        >>> table.slots.shape
+        (2, 2)
+    """
+    n_merges = merges.shape[0]
+    highest = max(int(merges.max(initial=0)), int(merge_ids.max(initial=0)), n_merges - 1)
+    assert highest < MAX_TOKENS, f"{highest} is not below {MAX_TOKENS}"
+    capacity = 1 << max(1, (2 * n_merges - 1).bit_length())
+    slots = np.full((capacity, 2), EMPTY, dtype=np.int64)
+    # Own copies: a frozen model's arrays are read-only, and that would be another signature.
+    build_pair_table(np.array(merges, np.int32, order="C"), np.array(merge_ids, np.int32, order="C"), slots)
+    return PairTable(slots)

@@ -1,0 +1,291 @@
+"""The door of encoding: `Tokenizer`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bpenb._arrays import IdArray
+from bpenb.encoding.decode_ids import check_id, decode_to_bytes
+from bpenb.encoding.encoder import Encoder
+from bpenb.encoding.streaming import encode_items, utf8_bytes
+from bpenb.model import BPEModel
+from bpenb.patterns import SplitPattern, resolve_pattern
+
+__all__ = ["Tokenizer"]
+
+
+class Tokenizer:
+    """Encodes text to token ids and decodes ids to text, exactly as its merges say.
+
+    It never changes, may be used from several threads at once, and pickles. The special tokens
+    given here are always recognised in a text: leftmost first, of those the longest.
+
+    Args:
+        vocab: the bytes of each id; ids may have holes, and single bytes may be missing (a text
+            that needs one is then an EncodingError).
+        merges: pairs of bytes; the position is the rank.
+        special_tokens: those in the vocab keep their id, the others get ids after the highest.
+        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
+
+    Raises:
+        ModelError: a vocab and merges that do not belong together.
+        PatternError: an unknown pattern, or one that does not compile.
+
+    Example:
+        >>> vocab = {i: bytes([i]) for i in range(256)} | {256: b"th", 257: b"the"}
+        >>> tokenizer = Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<s>"])
+        >>> tokenizer.encode("the<s>hat")
+        [257, 258, 104, 97, 116]
+        >>> tokenizer.decode([257, 258, 104, 97, 116])
+        'the<s>hat'
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        special_tokens: Iterable[str] | None = None,
+        pattern: str | SplitPattern = "gpt2",
+    ) -> None:
+        self._set_up(BPEModel.from_vocab(vocab, merges, special_tokens, resolve_pattern(pattern)), warm=True)
+
+    def _set_up(self, model: BPEModel, *, warm: bool) -> None:
+        self._model = model
+        self._report: Mapping[str, Any] | None = None
+        # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
+        self._token_bytes = np.array(model.token_bytes, dtype=np.uint8, order="C")
+        self._token_offsets = np.array(model.token_offsets, dtype=np.int64, order="C")
+        self._encoder = Encoder(model)
+        if warm:
+            self.warmup()
+
+    # --- other ways to one ------------------------------------------------------------------------
+
+    @classmethod
+    def from_model(
+        cls, model: BPEModel, *, warm: bool = True, report: Mapping[str, Any] | None = None
+    ) -> Tokenizer:
+        """Return the tokenizer of a model.
+
+        Args:
+            model: checked already.
+            warm: compile now, not at first use.
+            report: what `save` writes as report.json, if anything.
+        """
+        tokenizer = cls.__new__(cls)
+        tokenizer._set_up(model, warm=warm)
+        tokenizer._report = report
+        return tokenizer
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: str | os.PathLike[str],
+        merges_path: str | os.PathLike[str],
+        special_tokens: Iterable[str] | None = None,
+        *,
+        pattern: str | SplitPattern = "gpt2",
+    ) -> Tokenizer:
+        """Read a vocab.json and a merges.txt as GPT-2 has them.
+
+        Args:
+            vocab_path: JSON of token to id, bytes spelled in GPT-2's printable characters.
+            merges_path: a merge a line.
+            special_tokens: those in the vocab keep their id, the others get ids after the highest.
+            pattern: neither file tells it.
+
+        Raises:
+            FormatError: a file that is not what it should be, with line or key.
+            ModelError: files that do not belong together.
+        """
+        from bpenb.formats import load_vocab_merges
+
+        return cls.from_model(
+            load_vocab_merges(vocab_path, merges_path, special_tokens, resolve_pattern(pattern))
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
+        """Read a tokenizer that was saved: a folder, or one file of a known format.
+
+        Raises:
+            FormatError: not a tokenizer, or a damaged one.
+            ModelError: a vocab and merges that do not belong together.
+        """
+        from bpenb.formats import load
+
+        return cls.from_model(load(path))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a folder with the tokenizer in every format; see `bpenb.formats`.
+
+        Args:
+            path: a folder that is missing, empty or holds a bpenb tokenizer; it is replaced as a whole.
+            force: replace any other folder too.
+
+        Raises:
+            OutputError: a folder that must not be overwritten, or cannot be written.
+        """
+        from bpenb.formats import save_folder
+
+        save_folder(self._model, path, self._report, force)
+
+    # --- what it is -------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> BPEModel:
+        """The checked model behind it."""
+        return self._model
+
+    @property
+    def report(self) -> Mapping[str, Any] | None:
+        """What training measured; None if it was not trained here."""
+        return self._report
+
+    @property
+    def pattern(self) -> SplitPattern:
+        """The split pattern."""
+        return self._model.pattern
+
+    @property
+    def n_vocab(self) -> int:
+        """Highest id + 1; ids may have holes."""
+        return self._model.n_vocab
+
+    @property
+    def vocab(self) -> dict[int, bytes]:
+        """The bytes of every id, special tokens included; a new dict each time."""
+        return self._model.vocab()
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges as pairs of bytes, by rank; a new list each time."""
+        return self._model.merge_pairs()
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The ids of the special tokens, in order; a new dict each time."""
+        return dict(self._model.special_tokens)
+
+    @property
+    def encoder(self) -> Encoder:
+        """The driver behind it; for streams."""
+        return self._encoder
+
+    def __repr__(self) -> str:
+        n_special = len(self._model.special_tokens)
+        return f"Tokenizer(n_vocab={self.n_vocab}, special_tokens={n_special}, pattern={str(self.pattern)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._model, self._report)
+
+    def warmup(self) -> None:
+        """Compile what encoding and decoding need, or load it from disk; a second call does nothing."""
+        self.encode_to_numpy("")
+        self.decode_bytes([])
+
+    # --- encoding ---------------------------------------------------------------------------------
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text, special tokens recognised.
+
+        Raises:
+            EncodingError: a lone surrogate, or a byte that the vocab lacks; the message tells where.
+            TypeError: not a str.
+        """
+        ids: list[int] = self.encode_to_numpy(text).tolist()
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the token ids of a text in which special tokens are text like any other.
+
+        Raises:
+            EncodingError, TypeError: as in `encode`.
+        """
+        ids: list[int] = self._encoder.encode(utf8_bytes(text), self._encoder.ordinary).tolist()
+        return ids
+
+    def encode_to_numpy(self, text: str) -> IdArray:
+        """Return the token ids of a text as int32[n], special tokens recognised.
+
+        Raises:
+            EncodingError, TypeError: as in `encode`.
+        """
+        return self._encoder.encode(utf8_bytes(text), self._encoder.splitter)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """Return the token ids of each text; each is a text of its own.
+
+        Raises:
+            EncodingError: as in `encode`, with the number of the text.
+            TypeError: a single str, or an item that is none.
+        """
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts must be an iterable of str, not one {type(texts).__name__}")
+        encoder = self._encoder
+        named = ((f"text {number}", text) for number, text in enumerate(texts))
+        return [
+            encoder.encode(utf8_bytes(text, name), encoder.splitter, name).tolist() for name, text in named
+        ]
+
+    def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
+        """Yield the token ids of strings joined to one text, whatever the cuts between them.
+
+        Lazy, and in constant memory as long as the text has whitespace (for a regex of your own:
+        special tokens) every few thousand bytes.
+
+        Args:
+            iterable: strings, as an open text file yields them.
+
+        Raises:
+            EncodingError: as in `encode`, with the number of the item.
+            TypeError: an item that is no str.
+
+        Example:
+            >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"'t"}, [(b"'", b"t")])
+            >>> list(tokenizer.encode_iterable(["don", "'t"]))
+            [100, 111, 110, 256]
+        """
+        for ids in encode_items(self._encoder, iterable):
+            yield from ids.tolist()
+
+    # --- decoding ---------------------------------------------------------------------------------
+
+    def decode(self, ids: Iterable[int] | npt.NDArray[Any]) -> str:
+        """Return the text of token ids; bytes that are not UTF-8 become U+FFFD.
+
+        Args:
+            ids: a list, an iterator, or a one-dimensional array of any integer dtype.
+
+        Raises:
+            UnknownTokenError: an id that no token has; the message names it.
+            TypeError: an item that is no integer (a bool is none).
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors="replace")
+
+    def decode_bytes(self, ids: Iterable[int] | npt.NDArray[Any]) -> bytes:
+        """Return the exact bytes of token ids.
+
+        Args and Raises: as in `decode`.
+        """
+        return decode_to_bytes(ids, self._token_bytes, self._token_offsets)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of one token.
+
+        Raises:
+            UnknownTokenError: no token has this id.
+            TypeError: not an integer.
+        """
+        i = check_id(token_id, self._token_offsets)
+        return self._token_bytes[self._token_offsets[i] : self._token_offsets[i + 1]].tobytes()
+
+
+def _unpickle(model: BPEModel, report: Mapping[str, Any] | None) -> Tokenizer:
+    """Make a copy in another process: it compiles, or loads what is compiled, at first use."""
+    return Tokenizer.from_model(model, warm=False, report=report)

@@ -1,0 +1,294 @@
+"""`BPEModel`: what training gives and encoding takes; arrays that never change, checked once.
+
+    id     0 ... 255        256             257      258          an example: cs336 layout
+           ┌─────────────┬─────────────────┬──────┬───────┐
+    bytes  │ every byte  │ <|endoftext|>   │ "th" │ "the" │      token_bytes, token_offsets (CSR)
+           └─────────────┴─────────────────┴──────┴───────┘
+    merges                                  (t, h) (th, e)       row = rank; merge_ids = [257, 258]
+
+A merge's parts are single bytes or the results of earlier merges. So applying the merges by rank
+and always taking the pair of lowest rank are the same, and an encoder may do either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bpenb._arrays import (
+    N_BYTES,
+    NO_TOKEN,
+    ByteArray,
+    IdArray,
+    Int64Array,
+    offsets_from_lengths,
+    ranges_to_bytes,
+)
+from bpenb._byte_map import BYTE_TO_CHARACTER
+from bpenb._vocab_checks import MergeError, check_merge, check_specials, checked_special_names, checked_vocab
+from bpenb.errors import ModelError
+from bpenb.patterns import SplitPattern, resolve_pattern
+
+__all__ = ["UNKNOWN", "BPEModel", "MergeError"]
+
+UNKNOWN = "unknown"  # ties, engine or Unicode version that a foreign file does not tell
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BPEModel:
+    """A byte-level BPE tokenizer as arrays: vocab, merges, special tokens, split pattern.
+
+    Make one by `from_vocab`, `from_training` or `from_ids`, which check it.
+
+    Attributes:
+        token_bytes: uint8[], the bytes of all tokens, by id.
+        token_offsets: int64[n_vocab + 1]; an empty range is an id without a token.
+        merges: int32[n_merges, 2], ids of the two parts; row = rank.
+        merge_ids: int32[n_merges], id of the result.
+        byte_ids: int32[256], id of each single byte; NO_TOKEN where the vocab lacks it.
+        special_tokens: id of each, in the order given.
+        pattern: the split pattern.
+        ties: tie mode that it was trained with; `unknown` if a file did not tell.
+        engine, unicode_version: who cut the pretokens in training, by which Unicode version.
+    """
+
+    token_bytes: ByteArray
+    token_offsets: Int64Array
+    merges: IdArray
+    merge_ids: IdArray
+    byte_ids: IdArray
+    special_tokens: dict[str, int]
+    pattern: SplitPattern
+    ties: str = "cs336"
+    engine: str = UNKNOWN
+    unicode_version: str = UNKNOWN
+
+    def __post_init__(self) -> None:
+        for array in (self.token_bytes, self.token_offsets, self.merges, self.merge_ids, self.byte_ids):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_vocab(
+        cls,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        special_tokens: Iterable[str] | None,
+        pattern: str | SplitPattern,
+        ties: str = "cs336",
+        engine: str = UNKNOWN,
+        unicode_version: str = UNKNOWN,
+    ) -> BPEModel:
+        """Return the checked model of a vocab in which special tokens stand among the others.
+
+        Args:
+            vocab: the bytes of each id; ids may have holes, single bytes may be missing.
+            merges: pairs of bytes; the position is the rank.
+            special_tokens: those in the vocab keep their id, the others get ids after the highest.
+                Where two ids have the bytes of one, the ids of the tie mode's layout decide: the
+                lower is the special token in `huggingface` mode, else the higher.
+            pattern: a split pattern, its name or its regex.
+            ties, engine, unicode_version: how it was trained, as far as known.
+
+        Raises:
+            ModelError: a vocab and merges that are no tokenizer; the message names id or rank.
+            TypeError: a value of a wrong type.
+
+        Example:
+            >>> model = BPEModel.from_vocab({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<s>"], "gpt2")
+            >>> model.n_vocab, model.special_tokens, model.merges.tolist(), model.merge_ids.tolist()
+            (4, {'<s>': 3}, [[0, 1]], [2])
+        """
+        ordinary = checked_vocab(vocab)
+        names = checked_special_names(special_tokens)
+        ids_of: dict[bytes, list[int]] = {}
+        for token_id, token in ordinary.items():
+            ids_of.setdefault(token, []).append(token_id)
+        special_ids: dict[str, int] = {}
+        next_id = max(ordinary, default=-1) + 1
+        for name in names:
+            found = sorted(ids_of.get(name.encode(), ()))
+            if not found:
+                special_ids[name], next_id = next_id, next_id + 1
+                continue
+            special_ids[name] = found[0] if ties == "huggingface" else found[-1]
+            if len(found) == 2:  # one for the special token, one for the text that looks like it
+                del ordinary[special_ids[name]]
+        return cls.from_ids(ordinary, merges, special_ids, pattern, ties, engine, unicode_version)
+
+    @classmethod
+    def from_ids(
+        cls,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        special_ids: Mapping[str, int],
+        pattern: str | SplitPattern,
+        ties: str = "cs336",
+        engine: str = UNKNOWN,
+        unicode_version: str = UNKNOWN,
+    ) -> BPEModel:
+        """Return the checked model of a vocab without, and the ids of, the special tokens.
+
+        Args:
+            vocab: the bytes of each ordinary token; a special token may share one's id if it is
+                spelled the same.
+            merges: pairs of bytes; the position is the rank.
+            special_ids: id of each special token, in order.
+            pattern, ties, engine, unicode_version: as in `from_vocab`.
+
+        Raises:
+            ModelError, TypeError: as in `from_vocab`.
+        """
+        ordinary = checked_vocab(vocab)
+        tokens = check_specials(ordinary, special_ids)
+        if not tokens:
+            raise ModelError("the vocab is empty")
+        id_of = _ids_by_bytes(ordinary)
+        rows, results = _resolve_merges(merges, id_of)
+        n_vocab = max(tokens) + 1
+        lengths = np.zeros(n_vocab, dtype=np.int64)
+        for token_id, token in tokens.items():
+            lengths[token_id] = len(token)
+        joined = b"".join(tokens[token_id] for token_id in sorted(tokens))
+        byte_ids = [id_of.get(bytes([byte]), NO_TOKEN) for byte in range(N_BYTES)]
+        return cls(
+            token_bytes=np.frombuffer(joined, dtype=np.uint8),
+            token_offsets=offsets_from_lengths(lengths),
+            merges=np.array(rows, dtype=np.int32).reshape(-1, 2),
+            merge_ids=np.array(results, dtype=np.int32),
+            byte_ids=np.array(byte_ids, dtype=np.int32),
+            special_tokens=dict(special_ids),
+            pattern=resolve_pattern(pattern),
+            ties=ties,
+            engine=engine,
+            unicode_version=unicode_version,
+        )
+
+    @classmethod
+    def from_training(
+        cls,
+        merges: IdArray,
+        byte_order: ByteArray,
+        special_tokens: Iterable[str],
+        pattern: str | SplitPattern,
+        ties: str = "cs336",
+        engine: str = UNKNOWN,
+        unicode_version: str = UNKNOWN,
+    ) -> BPEModel:
+        """Return the model of a training, its ids laid out as the tie mode says.
+
+            cs336        bytes by value, special tokens, merges
+            rustbpe      bytes by value, merges, special tokens
+            huggingface  special tokens, bytes in `byte_order`, merges; a special token that is
+                         the printable form of a byte is that byte
+
+        Args:
+            merges: int32[n, 2] in learning ids: 0…255 are `byte_order`, 256 + rank the merges.
+            byte_order: uint8[256], the byte of each of the first 256 learning ids.
+            special_tokens: in the order of their ids.
+            pattern, ties, engine, unicode_version: how it was trained.
+
+        Raises:
+            ModelError: an unknown tie mode, or a special token that this mode cannot number.
+
+        Example:
+            >>> merges = np.array([[116, 104], [256, 101]], dtype=np.int32)
+            >>> model = BPEModel.from_training(merges, np.arange(256, dtype=np.uint8), ["<s>"], "gpt2")
+            >>> model.special_tokens, model.vocab()[258], model.merge_pairs()[1]
+            ({'<s>': 256}, b'the', (b'th', b'e'))
+        """
+        names = checked_special_names(special_tokens)
+        learned = [bytes([byte]) for byte in byte_order.tolist()]
+        pairs = [(int(left), int(right)) for left, right in merges.tolist()]
+        for left, right in pairs:
+            learned.append(learned[left] + learned[right])
+        special_ids, ids = _layout(ties, names, learned)
+        merge_bytes = [(learned[left], learned[right]) for left, right in pairs]
+        vocab = dict(zip(ids, learned, strict=True))
+        return cls.from_ids(vocab, merge_bytes, special_ids, pattern, ties, engine, unicode_version)
+
+    @property
+    def n_vocab(self) -> int:
+        """Highest id + 1; ids may have holes."""
+        return len(self.token_offsets) - 1
+
+    @property
+    def n_merges(self) -> int:
+        """How many merges there are."""
+        return len(self.merges)
+
+    def vocab(self) -> dict[int, bytes]:
+        """Return the bytes of every id that has a token, special tokens included, by id."""
+        tokens = ranges_to_bytes(self.token_bytes, self.token_offsets)
+        return {token_id: token for token_id, token in enumerate(tokens) if token}
+
+    def merge_pairs(self) -> list[tuple[bytes, bytes]]:
+        """Return the merges as pairs of bytes, by rank."""
+        tokens = ranges_to_bytes(self.token_bytes, self.token_offsets)
+        return [(tokens[left], tokens[right]) for left, right in self.merges.tolist()]
+
+    def ordinary_vocab(self) -> dict[int, bytes]:
+        """Return `vocab()` without the ids that only a special token has."""
+        made = {*self.byte_ids.tolist(), *self.merge_ids.tolist()}
+        only_special = set(self.special_tokens.values()) - made
+        return {token_id: token for token_id, token in self.vocab().items() if token_id not in only_special}
+
+    def __repr__(self) -> str:
+        return (
+            f"BPEModel(n_vocab={self.n_vocab}, n_merges={self.n_merges}, "
+            f"special_tokens={len(self.special_tokens)}, pattern={str(self.pattern)!r}, ties={self.ties!r})"
+        )
+
+
+def _ids_by_bytes(ordinary: Mapping[int, bytes]) -> dict[bytes, int]:
+    id_of = {token: token_id for token_id, token in ordinary.items()}
+    if len(id_of) < len(ordinary):
+        twice = next(i for i, token in ordinary.items() if id_of[token] != i)
+        token = ordinary[twice]
+        raise ModelError(f"ids {twice} and {id_of[token]} have the same bytes {token!r}")
+    return id_of
+
+
+def _resolve_merges(
+    merges: Iterable[tuple[bytes, bytes]], id_of: Mapping[bytes, int]
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return the ids of the parts and of the result of every merge, checked."""
+    made = {token for token in id_of if len(token) == 1}
+    rank_of: dict[tuple[bytes, bytes], int] = {}
+    rows: list[tuple[int, int]] = []
+    results: list[int] = []
+    for rank, pair in enumerate(merges):
+        left, right = check_merge(rank, pair, id_of, made)
+        first = rank_of.setdefault((left, right), rank)
+        if first != rank:
+            raise MergeError(rank, f"{left!r} + {right!r} is the merge of rank {first} once more")
+        made.add(left + right)
+        rows.append((id_of[left], id_of[right]))
+        results.append(id_of[left + right])
+    return rows, results
+
+
+def _layout(ties: str, names: tuple[str, ...], learned: list[bytes]) -> tuple[dict[str, int], list[int]]:
+    """Return the ids of the special tokens, and the id of each learning id."""
+    n_merges = len(learned) - N_BYTES
+    first_bytes = list(range(N_BYTES))
+    if ties == "cs336":
+        specials = {name: N_BYTES + i for i, name in enumerate(names)}
+        return specials, first_bytes + [N_BYTES + len(names) + i for i in range(n_merges)]
+    if ties == "rustbpe":
+        specials = {name: N_BYTES + n_merges + i for i, name in enumerate(names)}
+        return specials, first_bytes + [N_BYTES + i for i in range(n_merges)]
+    if ties != "huggingface":
+        raise ModelError(f"unknown ties {ties!r}; there are: cs336, huggingface, rustbpe")
+    specials = {name: i for i, name in enumerate(names)}
+    for name in names:
+        if name in BYTE_TO_CHARACTER and not name.isascii():
+            raise ModelError(
+                f"special token {name!r} is how GPT-2's files spell the byte {BYTE_TO_CHARACTER.index(name)}: "
+                "with huggingface ties the two would share an id, and one of them be lost; "
+                "choose another special token, or other ties"
+            )
+    free = iter(range(len(names), len(names) + len(learned)))
+    shared = {name.encode(): i for name, i in specials.items() if name in BYTE_TO_CHARACTER}
+    return specials, [shared[token] if token in shared else next(free) for token in learned]

@@ -1,0 +1,207 @@
+"""The compiled engine: the known patterns, exact, at memory speed.
+
+    bytes → segments (stage 0) → bit planes, UTF-8 checked (stage 1) → starts of pretokens (stage 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from bpenb._arrays import ByteArray, Int64Array
+from bpenb.errors import InvalidUtf8Error, PatternError
+from bpenb.patterns import PATTERNS, SplitPattern
+from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
+from bpenb.pretokenize.planes import N_PLANES, PADDING, START, Planes, fill_planes
+from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_folded_contractions, split_numbers
+from bpenb.pretokenize.scan_masks import scan_gpt2, scan_whitespace, split_contractions
+from bpenb.pretokenize.scan_o200k import scan_o200k
+from bpenb.pretokenize.segments import find_segments, make_special_table, set_breaks
+from bpenb.pretokenize.starts import list_ends
+
+__all__ = ["CompiledEngine", "ScanBuffer", "is_known"]
+
+Scan: TypeAlias = Callable[["ScanBuffer", Int64Array], None]
+
+
+class ScanBuffer:
+    """A reusable buffer: room for text, and its bit planes.
+
+    Args:
+        capacity: bytes of text that it holds.
+
+    Attributes:
+        text: uint8[capacity + PADDING].
+        planes: uint64[N_PLANES, …], one bit per byte.
+        n_bytes: bytes of text in use; zeros stand behind them.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.text: ByteArray = np.zeros(capacity + PADDING, dtype=np.uint8)
+        self.planes: Planes = np.zeros((N_PLANES, capacity // 64 + 3), dtype=np.uint64)
+        self.n_bytes = 0
+
+    @property
+    def capacity(self) -> int:
+        """Bytes of text that there is room for."""
+        return self.text.shape[0] - PADDING
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of 64 bytes that the text and the byte behind it take."""
+        return self.n_bytes // 64 + 1
+
+    def grow(self, capacity: int) -> None:
+        """Make room for more text, keeping what is there."""
+        if capacity > self.capacity:
+            text = np.zeros(capacity + PADDING, dtype=np.uint8)
+            text[: self.n_bytes] = self.text[: self.n_bytes]
+            self.text, self.planes = text, np.zeros((N_PLANES, capacity // 64 + 3), dtype=np.uint64)
+
+    def set_length(self, n_bytes: int) -> None:
+        """Say how much text there is, and put the zeros behind it."""
+        self.n_bytes = n_bytes
+        self.text[n_bytes : n_bytes + PADDING] = 0
+
+    def fill(self, data: bytes) -> None:
+        """Take a text."""
+        self.n_bytes = 0
+        self.grow(len(data))
+        self.text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+        self.set_length(len(data))
+
+
+def _whitespace(buffer: ScanBuffer, segments: Int64Array) -> None:
+    scan_whitespace(buffer.planes, buffer.n_blocks)
+
+
+def _gpt2(buffer: ScanBuffer, segments: Int64Array) -> None:
+    scan_gpt2(buffer.planes, buffer.n_blocks)
+    split_contractions(buffer.text, buffer.planes, buffer.n_blocks)
+
+
+def _cl100k(longest_number: int) -> Scan:
+    def scan(buffer: ScanBuffer, segments: Int64Array) -> None:
+        scan_cl100k(buffer.planes, buffer.n_blocks)
+        split_numbers(buffer.planes, buffer.n_blocks, longest_number)
+        split_folded_contractions(buffer.text, buffer.planes, buffer.n_blocks)
+
+    return scan
+
+
+def _o200k(buffer: ScanBuffer, segments: Int64Array) -> None:
+    scan_o200k(buffer.text, buffer.planes, segments)
+
+
+_SCANS: dict[str, Scan] = {
+    "gpt2": _gpt2,
+    "cl100k": _cl100k(3),
+    "llama3": _cl100k(3),
+    "qwen2": _cl100k(1),
+    "nanochat": _cl100k(2),
+    "o200k": _o200k,
+    "whitespace": _whitespace,
+}
+
+
+def is_known(pattern: SplitPattern) -> bool:
+    """Tell whether the compiled engine runs a pattern."""
+    return pattern.name in _SCANS and PATTERNS[pattern.name] == pattern.regex
+
+
+class CompiledEngine:
+    """Marks where pretokens start, for one of the known patterns and any special tokens.
+
+    Args:
+        pattern: a known split pattern.
+        special_tokens: cut out before the pattern sees the text.
+
+    Raises:
+        PatternError: the pattern is no known one.
+
+    Example:
+        >>> from bpenb.patterns import resolve_pattern
+        >>> engine = CompiledEngine(resolve_pattern("gpt2"))
+        >>> engine.pretoken_ends(b"it's here").tolist()
+        [2, 4, 9]
+    """
+
+    name = "compiled"
+    unicode_version = UNICODE_VERSION
+
+    def __init__(self, pattern: SplitPattern, special_tokens: tuple[str, ...] = ()) -> None:
+        if not is_known(pattern):
+            raise PatternError(
+                f"there is no compiled engine for the pattern {pattern}; known: {', '.join(_SCANS)}"
+            )
+        assert pattern.name is not None
+        self._scan = _SCANS[pattern.name]
+        self._specials = make_special_table(special_tokens)
+        self._classes = class_table()
+
+    def find_segments(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
+        """Return the plain stretches between special tokens.
+
+        Args:
+            buffer: with text.
+            ranges: int64[n, 2], first byte and end of each document in it.
+
+        Returns:
+            int64[m, 2], first byte and end of each stretch.
+        """
+        segments = np.empty((ranges.shape[0] + 64, 2), dtype=np.int64)
+        n = int(find_segments(buffer.text, ranges, self._specials, segments))
+        if n > segments.shape[0]:
+            segments = np.empty((n, 2), dtype=np.int64)
+            find_segments(buffer.text, ranges, self._specials, segments)
+        return segments[:n]
+
+    def mark(self, buffer: ScanBuffer, segments: Int64Array) -> bool:
+        """Mark the first byte of every pretoken of `segments` in the START plane of the buffer.
+
+        Args:
+            buffer: with text.
+            segments: int64[m, 2], stretches of plain text.
+
+        Returns:
+            False if the text is not valid UTF-8; nothing is marked then.
+        """
+        if fill_planes(buffer.text, buffer.n_bytes, self._classes, buffer.planes) >= 0:
+            return False
+        if set_breaks(buffer.planes, buffer.n_blocks, segments) >= 0:
+            return False
+        self._scan(buffer, segments)
+        return True
+
+    def pretoken_ends(self, text: bytes) -> Int64Array:
+        """Return the ends of the pretokens of a plain text, which holds no special token.
+
+        Args:
+            text: valid UTF-8.
+
+        Returns:
+            int64[n_pretokens], ascending byte offsets; the last is `len(text)`.
+
+        Raises:
+            InvalidUtf8Error: bytes that are not UTF-8.
+        """
+        if not text:
+            return np.empty(0, dtype=np.int64)
+        buffer = ScanBuffer(len(text))
+        buffer.fill(text)
+        if not self.mark(buffer, np.array([[0, len(text)]], dtype=np.int64)):
+            raise InvalidUtf8Error("text", first_invalid(text))
+        return list_ends(buffer.planes[START], len(text))
+
+
+def first_invalid(data: bytes) -> int:
+    """Return the offset of the first byte that is not UTF-8, or −1."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return -1
+
+

@@ -1,0 +1,142 @@
+"""Stage 0 of the compiled scanners: the plain stretches between special tokens.
+
+A special is looked for by its first two bytes, 64 places at a time; only where both are found is
+the rest compared, the longest special first. So the scan is leftmost, then longest, and runs at
+memory speed as long as those two bytes are rare.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bpenb._arrays import ByteArray, Int64Array, offsets_from_lengths
+from bpenb._intrinsics import equal_mask, trailing_zeros
+from bpenb._jit import helper, kernel
+from bpenb.corpus import normalize_special_tokens
+from bpenb.pretokenize.planes import BREAK, CONT, START
+
+__all__ = ["SpecialTable", "find_segments", "make_special_table", "set_breaks"]
+
+# mypy: disable-error-code="no-untyped-def"
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+class SpecialTable(NamedTuple):
+    """Special tokens for a kernel, the longest first.
+
+    Attributes:
+        token_bytes, token_offsets: uint8[], int64[n+1].
+        heads: uint8[k, 2], the distinct first two bytes (a one-byte special: its byte twice).
+        single: bool[k], whether the head is one byte only.
+    """
+
+    token_bytes: ByteArray
+    token_offsets: Int64Array
+    heads: ByteArray
+    single: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def make_special_table(special_tokens: tuple[str, ...]) -> SpecialTable:
+    """Return the table of special tokens; none is fine."""
+    tokens = sorted((t.encode() for t in normalize_special_tokens(special_tokens)), key=len, reverse=True)
+    singles = {t for t in tokens if len(t) == 1}
+    heads = sorted(singles) + sorted({t[:2] for t in tokens if len(t) > 1 and t[:1] not in singles})
+    return SpecialTable(
+        np.array(list(b"".join(tokens)), dtype=np.uint8),
+        offsets_from_lengths(np.array([len(t) for t in tokens], dtype=np.int64)),
+        np.array([[h[0], h[-1]] for h in heads], dtype=np.uint8).reshape(-1, 2),
+        np.array([len(h) == 1 for h in heads], dtype=np.bool_),
+    )
+
+
+@helper
+def special_length(text, i, end, specials):
+    """Return the length of the longest special token at text[i:end], or 0."""
+    for t in range(specials.token_offsets.shape[0] - 1):
+        first = specials.token_offsets[t]
+        length = specials.token_offsets[t + 1] - first
+        if i + length <= end:
+            k = 0
+            while k < length and text[i + k] == specials.token_bytes[first + k]:
+                k += 1
+            if k == length:
+                return length
+    return np.int64(0)
+
+
+@helper
+def head_mask(text, i, specials):
+    """Return where in text[i : i + 64] a special token may begin."""
+    mask = _ZERO
+    for h in range(specials.heads.shape[0]):
+        found = equal_mask(text, i, specials.heads[h, 0])
+        if found and not specials.single[h]:
+            found &= equal_mask(text, i + 1, specials.heads[h, 1])
+        mask |= found
+    return mask
+
+
+@kernel
+def find_segments(text, ranges, specials, segments):
+    """List the plain stretches of every range of a text, empty ones left out.
+
+    text     : uint8[], padded with PADDING
+    ranges   : int64[n, 2], first byte and end of each, ascending; no special reaches over two
+    specials : SpecialTable
+    segments : int64[m, 2], written as far as there is room
+    Returns  : int64, how many there are; more than m: call again with more room
+    O(n_bytes)
+    """
+    n = 0
+    for r in range(ranges.shape[0]):
+        position = ranges[r, 0]
+        end = ranges[r, 1]
+        block = position
+        while block < end:
+            mask = head_mask(text, block, specials)
+            while mask:
+                i = block + trailing_zeros(mask)
+                mask &= mask - _ONE
+                length = special_length(text, i, end, specials) if i >= position else np.int64(0)
+                if length > 0:
+                    n = add_segment(segments, n, position, i)
+                    position = i + length
+            block += 64
+        n = add_segment(segments, n, position, end)
+    return n
+
+
+@helper
+def add_segment(segments, n, start, end):
+    """Write segment n if it is not empty and has room; returns the new number of segments."""
+    if start >= end:
+        return n
+    if n < segments.shape[0]:
+        segments[n, 0] = start
+        segments[n, 1] = end
+    return n + 1
+
+
+@kernel
+def set_breaks(planes, n_blocks, segments):
+    """Mark the first byte of every segment and the byte behind it as BREAK, and clear START.
+
+    planes   : uint64[N_PLANES, n_blocks + 1], filled but for BREAK and START
+    segments : int64[n, 2]
+    Returns  : int64, −1, or the first segment that begins inside a character
+    """
+    for k in range(n_blocks + 1):
+        planes[BREAK, k] = _ZERO
+        planes[START, k] = _ZERO
+    for s in range(segments.shape[0]):
+        i = segments[s, 0]
+        if planes[CONT, i >> 6] >> np.uint64(i & 63) & _ONE:
+            return s
+        planes[BREAK, i >> 6] |= _ONE << np.uint64(i & 63)
+        i = segments[s, 1]
+        planes[BREAK, i >> 6] |= _ONE << np.uint64(i & 63)
+    return np.int64(-1)

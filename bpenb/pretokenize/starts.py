@@ -1,0 +1,52 @@
+"""Reading the START plane: from one bit per byte to positions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bpenb._arrays import Int64Array
+from bpenb._intrinsics import trailing_zeros
+from bpenb._jit import helper
+
+__all__ = ["list_ends", "take_starts"]
+
+# mypy: disable-error-code="no-untyped-def"
+
+_ONE = np.uint64(1)
+
+
+@helper
+def take_starts(starts, i, end, most, bounds):
+    """Collect the pretokens from byte i, a start, as bounds[0] = i, bounds[1], … (at most `most`).
+
+    starts  : uint64[], the START plane
+    end     : where the segment ends; the last bound if it is reached
+    bounds  : int64[most + 1], written
+    Returns : int64, pretokens taken: bounds[n] is where the last one ends
+    """
+    bounds[0] = i
+    n = 0
+    k = i >> 6
+    bits = starts[k] & ~((_ONE << np.uint64(i & 63)) | ((_ONE << np.uint64(i & 63)) - _ONE))
+    while n < most:
+        while bits == np.uint64(0):
+            k += 1
+            if k << 6 >= end:
+                bounds[n + 1] = end
+                return n + 1
+            bits = starts[k]
+        position = (k << 6) + trailing_zeros(bits)
+        bits &= bits - _ONE
+        n += 1
+        if position >= end:
+            bounds[n] = end
+            return n
+        bounds[n] = position
+    return n
+
+
+def list_ends(starts: np.ndarray[tuple[int], np.dtype[np.uint64]], n_bytes: int) -> Int64Array:
+    """Return int64[n], where each pretoken of a text of one segment ends."""
+    bits = np.unpackbits(starts[: n_bytes // 64 + 1].view(np.uint8), count=n_bytes, bitorder="little")
+    firsts = np.flatnonzero(bits)
+    return np.append(firsts[1:], n_bytes)

@@ -1,0 +1,113 @@
+"""What a worker does: count the words of a few texts, and return them as arrays.
+
+Nothing here imports Numba, so a worker starts fast and compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
+from bpenb.corpus import FileRange, TextBlock, read_range
+from bpenb.patterns import SplitPattern
+from bpenb.pretokenize.regex_engine import RegexEngine, Utf8Errors
+
+__all__ = ["DocumentBatch", "RangeBatch", "TextTask", "WordArrays", "WordCountJob"]
+
+
+class RangeBatch(NamedTuple):
+    """A task: ranges of files."""
+
+    ranges: tuple[FileRange | TextBlock, ...]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of text."""
+        return sum(range.n_bytes for range in self.ranges)
+
+    def __str__(self) -> str:
+        first = self.ranges[0]
+        more = f" and {len(self.ranges) - 1} more" if len(self.ranges) > 1 else ""
+        return f"{first.source} (bytes {first.start} to {first.start + first.n_bytes}){more}"
+
+    def texts(self) -> Iterator[tuple[bytes, str, int]]:
+        """Yield each text with the name of its input and its offset there, reading it now."""
+        for range in self.ranges:
+            yield read_range(range), range.source, range.start
+
+
+class DocumentBatch(NamedTuple):
+    """A task: whole documents; the first is number `first_number` of the user's iterable."""
+
+    first_number: int
+    documents: list[bytes]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of text."""
+        return sum(map(len, self.documents))
+
+    def __str__(self) -> str:
+        last = self.first_number + len(self.documents) - 1
+        return f"document {last}" if last == self.first_number else f"documents {self.first_number} to {last}"
+
+    def texts(self) -> Iterator[tuple[bytes, str, int]]:
+        """Yield each document with its name and offset 0."""
+        for number, document in enumerate(self.documents, self.first_number):
+            yield document, f"document {number}", 0
+
+
+TextTask: TypeAlias = RangeBatch | DocumentBatch
+
+
+class WordArrays(NamedTuple):
+    """Distinct words in no order: uint8[n_bytes], int64[n_words+1], int64[n_words]."""
+
+    word_bytes: ByteArray
+    word_offsets: Int64Array
+    word_counts: CountArray
+
+
+@dataclass(frozen=True)
+class WordCountJob:
+    """Counts the words of a task; sent to each worker once, called there with task after task.
+
+    Example:
+        >>> from bpenb.patterns import resolve_pattern
+        >>> job = WordCountJob(resolve_pattern("gpt2"), ("<s>",), "strict")
+        >>> words = job(DocumentBatch(0, [b"hi hi", b"hi<s>"]))
+        >>> words.word_bytes.tobytes(), words.word_offsets.tolist(), words.word_counts.tolist()
+        (b'hi hi', [0, 2, 5], [2, 1])
+    """
+
+    pattern: SplitPattern
+    special_tokens: tuple[str, ...]
+    errors: Utf8Errors
+
+    @cached_property
+    def engine(self) -> RegexEngine:
+        """The engine, built where it is used: a compiled pattern is not sent to a worker."""
+        return RegexEngine(self.pattern, self.special_tokens, self.errors)
+
+    def __call__(self, task: TextTask) -> WordArrays:
+        """Count the words of a task."""
+        counter: Counter[str] = Counter()
+        for data, source, base in task.texts():
+            self.engine.count(data, source, base, counter)
+        return _to_arrays(counter)
+
+
+def _to_arrays(counter: Counter[str]) -> WordArrays:
+    words = list(map(str.encode, counter))
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    return WordArrays(
+        np.frombuffer(b"".join(words), dtype=np.uint8),
+        offsets_from_lengths(lengths),
+        np.fromiter(counter.values(), dtype=np.int64, count=len(words)),
+    )

@@ -1,0 +1,77 @@
+"""The report of a training: what was asked, what came out, how long each phase took."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bpenb import __version__
+from bpenb._memory import peak_rss_bytes
+from bpenb.counting import CountResult
+from bpenb.model import BPEModel
+from bpenb.training import LearningOptions, MergeResult
+
+__all__ = ["longest_tokens", "training_report"]
+
+
+def longest_tokens(model: BPEModel, n: int = 10) -> list[str]:
+    """Return the n longest tokens that are no special tokens, longest first, as text.
+
+    Example:
+        >>> from bpenb.patterns import resolve_pattern
+        >>> vocab = {0: b"a", 1: b"b", 2: b"ab"}
+        >>> longest_tokens(BPEModel.from_vocab(vocab, [(b"a", b"b")], None, resolve_pattern("gpt2")), 1)
+        ['ab']
+    """
+    lengths = np.diff(model.token_offsets)
+    lengths[list(model.special_tokens.values())] = 0
+    ids = np.argsort(-lengths, kind="stable")[:n]
+    spans = [(int(model.token_offsets[i]), int(model.token_offsets[i + 1])) for i in ids if lengths[i]]
+    return [model.token_bytes[a:b].tobytes().decode("utf-8", errors="backslashreplace") for a, b in spans]
+
+
+def training_report(
+    counted: CountResult,
+    options: LearningOptions,
+    vocab_size: int,
+    result: MergeResult,
+    model: BPEModel,
+    phase_seconds: Mapping[str, float],
+) -> dict[str, Any]:
+    """Return what report.json holds; sizes in bytes, times in seconds."""
+    counts = counted.counts
+    last = int(result.merge_counts[-1]) if len(result.merge_counts) else None
+    return {
+        "bpenb_version": __version__,
+        "python_version": platform.python_version(),
+        "settings": {
+            "vocab_size": int(vocab_size),
+            "special_tokens": list(counts.special_tokens),
+            "pattern": counts.pattern.regex,
+            "pattern_name": counts.pattern.name,
+            "ties": options.ties,
+            "min_frequency": options.min_frequency,
+            "max_token_length": options.max_token_length,
+            "workers": options.workers,
+            "engine": counts.engine,
+            "unicode_version": counts.unicode_version,
+        },
+        "sizes": {
+            "text_bytes": counted.n_bytes,
+            "distinct_words": len(counts),
+            "pretokens": counts.n_pretokens,
+            "word_bytes": counts.n_bytes,
+            "tokens": result.n_tokens_left,
+            "bytes_per_token": counts.n_bytes / result.n_tokens_left if result.n_tokens_left else None,
+            "n_vocab": model.n_vocab,
+            "merges": len(result.merges),
+            "last_merge_count": last,
+        },
+        "seconds": dict(phase_seconds),
+        "peak_memory_bytes": peak_rss_bytes() + counted.workers_peak_rss_bytes,
+        "longest_tokens": longest_tokens(model),
+        "counters": result.counters,
+    }

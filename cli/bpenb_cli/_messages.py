@@ -1,0 +1,74 @@
+"""What commands say on stderr: plain lines, or one JSON object per line; stdout is for data."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from bpenb_cli._options import ProgressStyle
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["catch_warnings", "event", "fail", "note", "set_style", "show_table", "style", "warning"]
+
+_style = ProgressStyle.AUTO
+
+
+def set_style(style: ProgressStyle) -> None:
+    """Choose how everything is said from now on."""
+    global _style
+    _style = style
+
+
+def style() -> ProgressStyle:
+    """Return how things are said."""
+    return _style
+
+
+def event(kind: str, **fields: Any) -> None:
+    """Write one JSON object."""
+    print(json.dumps({"event": kind, **fields}), file=sys.stderr, flush=True)
+
+
+def _say(kind: str, prefix: str, text: str) -> None:
+    if _style is ProgressStyle.JSON:
+        event(kind, text=text)
+    else:
+        print(f"{prefix}{text}", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Tell what is going on."""
+    if _style is not ProgressStyle.NONE:
+        _say("note", "", text)
+
+
+def warning(text: str) -> None:
+    """Tell what may surprise."""
+    _say("warning", "bpenb: warning: ", text)
+
+
+def fail(text: str, code: int) -> int:
+    """Tell in one line why nothing came of it; return the exit code."""
+    _say("error", "bpenb: ", " ".join(text.split()))
+    return code
+
+
+def show_table(table: Table) -> None:
+    """Show a table, with `--progress auto` only."""
+    if _style is ProgressStyle.AUTO:
+        from rich.console import Console
+
+        Console(stderr=True, highlight=False).print(table)
+
+
+def catch_warnings() -> None:
+    """Show Python's warnings as a line of ours, without file and line number."""
+
+    def show(message: Warning | str, *where: object, **more: object) -> None:
+        warning(str(message))
+
+    warnings.showwarning = show

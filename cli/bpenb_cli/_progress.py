@@ -1,0 +1,52 @@
+"""The callable that a command hands to long work, by `--progress`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bpenb_cli import _messages
+from bpenb_cli._options import ProgressStyle
+
+if TYPE_CHECKING:
+    from bpenb.progress import Progress, ProgressCallback
+
+__all__ = ["shown_progress"]
+
+
+def _write_json(progress: Progress) -> None:
+    """Write a report as one JSON object."""
+    _messages.event(
+        "progress",
+        phase=progress.phase,
+        done=progress.done,
+        total=progress.total,
+        unit=progress.unit,
+        seconds=round(progress.seconds, 3),
+        rate=round(progress.rate, 1),
+        eta=None if progress.eta is None else round(progress.eta, 1),
+        finished=progress.finished,
+        details=progress.details,
+    )
+
+
+@contextmanager
+def shown_progress(style: ProgressStyle) -> Iterator[ProgressCallback | None]:
+    """Say everything in this style; give the callable that shows progress so.
+
+    With `auto` that is the bar, which writes plain lines where stderr is no terminal.
+    """
+    _messages.set_style(style)
+    if style is ProgressStyle.NONE:
+        yield None
+    elif style is ProgressStyle.JSON:
+        yield _write_json
+    else:
+        from bpenb._bar import Bar
+
+        bar = Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()

@@ -1,0 +1,40 @@
+"""`bpenb decode`: token ids in, the bytes of the text on standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bpenb_cli import _options as options
+from bpenb_cli._first_run import announce_compiling
+from bpenb_cli._progress import shown_progress
+
+__all__ = ["EXAMPLE", "decode"]
+
+EXAMPLE = "Example: bpenb decode ids.npy > file.txt"
+
+
+def decode(
+    file: Annotated[str, typer.Argument(metavar="IDS", help="A .npy file of ids; `-` is standard input.")],
+    tokenizer: options.TokenizerOption = options.TOKENIZER,
+    progress: options.ProgressOption = options.ProgressStyle.AUTO,
+) -> None:
+    """Decode token ids; the text goes to standard output, byte for byte."""
+    with shown_progress(progress) as show:
+        from bpenb import Tokenizer
+        from bpenb.dataset import read_ids
+        from bpenb.progress import make_reporter
+
+        announce_compiling("encoding")
+        loaded = Tokenizer.load(tokenizer)
+        reporter = make_reporter(show)
+        reporter.start("decode", None, "tokens")
+        n_ids = 0
+        for ids in read_ids(file):
+            sys.stdout.buffer.write(loaded.decode_bytes(ids))
+            n_ids += len(ids)
+            reporter.update(n_ids)
+        sys.stdout.buffer.flush()
+        reporter.finish(n_ids)

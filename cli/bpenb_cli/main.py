@@ -1,0 +1,77 @@
+"""The command `bpenb`: puts the commands together, and turns errors into one line and an exit code.
+
+    0    done
+    1    the work could not be done: a file, its content, its place
+    2    the command line itself is wrong
+    130  Ctrl-C or SIGTERM
+
+Whatever the code, no half-written file is left.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import typer
+from bpenb import __version__
+from bpenb.errors import BpenbError
+
+from bpenb_cli import _messages, _options, decode, demo, encode, train, warmup
+
+__all__ = ["app", "main", "run"]
+
+INTERRUPTED = 130
+# Newer releases of Typer carry Click inside them, older ones import it: both show it here.
+ClickException: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+for module in (train, encode, decode, demo, warmup):
+    name = module.__name__.rpartition(".")[2]
+    app.command(name, epilog=module.EXAMPLE)(getattr(module, name))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bpenb {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: bpenb train corpus.txt && bpenb encode file.txt > ids.npy")
+def _bpenb(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show it."),
+) -> None:
+    """Train byte-level BPE tokenizers, encode text with them, decode it again: exact and fast."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit code."""
+    _messages.set_style(_options.ProgressStyle.AUTO)
+    try:
+        code = int(app(list(arguments), prog_name="bpenb", standalone_mode=False) or 0)
+    except ClickException as error:
+        where = getattr(getattr(error, "ctx", None), "command_path", "bpenb")
+        text = error.format_message()  # type: ignore[attr-defined]
+        return _messages.fail(f"{text} (see: {where} --help)", 2)
+    except BpenbError as error:
+        return _messages.fail(str(error), 1)
+    except OSError as error:
+        return _messages.fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    return _messages.fail("interrupted", code) if code == INTERRUPTED else code
+
+
+def main() -> None:
+    """Enter from the shell."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems send it: as Ctrl-C
+    _messages.catch_warnings()
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or 1
+    sys.exit(code)

@@ -1,0 +1,293 @@
+"""Streams: the ids of the whole, whatever the cuts; lazily; in bounded memory."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bpenb.encoding import Tokenizer, encode_file_blocks
+from bpenb.encoding.streaming import safe_blocks
+from bpenb.errors import CorpusError, EncodingError, InvalidUtf8Error
+from bpenb.patterns import PATTERNS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+BYTES = {i: bytes([i]) for i in range(256)}
+PAIRS = [
+    (b"'", b"t"),
+    (b" ", b" "),
+    (b"\n", b"\n"),
+    (b" ", b"a"),
+    (b"a", b"b"),
+    (b"  ", b"\n"),
+    (b"\r", b"\n"),
+]
+VOCAB = BYTES | {256 + rank: a + b for rank, (a, b) in enumerate(PAIRS)}
+CUSTOM = r"\w+|\s+"
+SPECIALS = ["<|endoftext|>", "<|endoftext|><|endoftext|>", "aba", " s ", "\n<", "é!"]
+TOKENIZERS = {name: Tokenizer(VOCAB, PAIRS, SPECIALS, name) for name in [*PATTERNS, CUSTOM]}
+PLAIN = Tokenizer(VOCAB, PAIRS)
+
+texts = st.lists(
+    st.sampled_from(
+        [*"ab1.! \t\n\r'/é中\u3000\u00a0\u0301", "don't", "<|endoftext|>", "aba", " s ", "  ", "\r\n"]
+    ),
+    max_size=60,
+).map("".join)
+
+byte_parts = st.lists(
+    st.sampled_from([b"a", b" ", b"\n", b"aba", b"\xe4\xb8\xad", b"\xe4\xb8", b"\xff", b"\x80"]), max_size=30
+)
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    bounds = [0, *sorted(p % (len(text) + 1) for p in places), len(text)]
+    return [text[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+# --- the ids of the whole -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "items",
+    [["Hi. \n", "Yo"], ["<|endo", "ftext|>"], ["don", "'t"], ["", "a", "", "b", ""], ["ab", "aba"], [], [""],
+     [" ", " ", "\n"]],
+)  # fmt: skip
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_hand_cases(items: list[str], name: str) -> None:
+    assert list(TOKENIZERS[name].encode_iterable(items)) == TOKENIZERS[name].encode("".join(items))
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts, st.lists(st.integers(0, 200), max_size=12), st.sampled_from(list(TOKENIZERS)))
+def test_any_cuts(text: str, places: list[int], name: str) -> None:
+    items = cut(text * 3, places)
+    assert list(TOKENIZERS[name].encode_iterable(items)) == TOKENIZERS[name].encode(text * 3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts, st.integers(1, 40), st.integers(1, 40), st.sampled_from(list(TOKENIZERS)))
+def test_small_blocks(text: str, first: int, limit: int, name: str) -> None:
+    encoder = TOKENIZERS[name].encoder
+    blocks = list(safe_blocks([text.encode()], encoder.splitter, first=first, limit=limit))
+    assert b"".join(blocks) == text.encode()
+    assert all(blocks)
+    ids = [i for block in encoder.encode_blocks(iter(blocks), encoder.splitter, "it") for i in block.tolist()]
+    assert ids == TOKENIZERS[name].encode(text)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_every_cut_in_two(name: str) -> None:
+    text = "don't  \n\n aba<|endoftext|><|endoftext|>x s y \r\n!é!\n/ a\u3000 1" * 4
+    whole = TOKENIZERS[name].encode(text)
+    for place in range(len(text) + 1):
+        assert list(TOKENIZERS[name].encode_iterable([text[:place], text[place:]])) == whole
+    assert list(TOKENIZERS[name].encode_iterable(text)) == whole  # a str is an iterable of str, too
+
+
+# --- laziness -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "item"), [("gpt2", "some words in a line\n"), ("o200k", "some words\n"),
+                                            (CUSTOM, "a document <|endoftext|>")])  # fmt: skip
+def test_the_first_ids_come_early(name: str, item: str) -> None:
+    taken = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield item
+
+    ids = TOKENIZERS[name].encode_iterable(endless())
+    assert taken == 0
+    for _ in range(10):
+        next(ids)
+    assert taken < 20
+    for _ in range(100_000):
+        next(ids)
+    assert taken * len(item) < 100_000 * 4 + 3 * 2**16  # what is held back does not grow
+
+
+def test_an_exception_of_the_user_passes_through() -> None:
+    def items() -> Iterator[str]:
+        yield "one two three " * 20
+        raise KeyError("mine")
+
+    ids = PLAIN.encode_iterable(items())
+    assert next(ids) == ord("o")
+    with pytest.raises(KeyError, match="mine"):
+        list(ids)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("items", [b"abc", [b"abc"], ["a", None], [5], ["a", ["b"]]])
+def test_only_str(items: Any) -> None:
+    with pytest.raises(TypeError, match=r"item \d must be a str, not"):
+        list(PLAIN.encode_iterable(items))
+    with pytest.raises(TypeError):
+        list(PLAIN.encode_iterable(5))  # type: ignore[arg-type]
+
+
+def test_a_surrogate_pair_in_two_items_is_no_character() -> None:
+    with pytest.raises(EncodingError, match=r"item 1: character 2 is the lone surrogate U\+D83D"):
+        list(PLAIN.encode_iterable(["ok", "ab\ud83d", "\ude00"]))
+
+
+def test_the_place_of_a_missing_byte_counts_from_the_start() -> None:
+    tokenizer = Tokenizer({0: b"a", 1: b" "}, [])
+    with pytest.raises(EncodingError, match=r"b'z' at offset 4000"):
+        list(tokenizer.encode_iterable(["aaa "] * 1000 + ["z"]))
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def ids_of(source: Any, tokenizer: Tokenizer = PLAIN, **options: Any) -> list[int]:
+    return [i for block in encode_file_blocks(tokenizer, source, **options) for i in block.tolist()]
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts, st.integers(1, 30), st.sampled_from(list(TOKENIZERS)))
+def test_a_file_has_the_ids_of_its_text(text: str, block_bytes: int, name: str) -> None:
+    stream = io.BytesIO(text.encode())
+    assert ids_of(stream, TOKENIZERS[name], block_bytes=block_bytes) == TOKENIZERS[name].encode(text)
+
+
+def test_nothing_in_a_file_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    for text in ("", "\r\n\r", "\ufeffx\x00y", "no newline"):
+        path.write_bytes(text.encode())
+        assert ids_of(path) == ids_of(str(path)) == PLAIN.encode(text)
+    blocks = list(encode_file_blocks(PLAIN, path))
+    assert [b.dtype for b in blocks] == [np.int32]
+
+
+def test_a_stream_is_read_from_where_it_stands() -> None:
+    stream = io.BytesIO(b"skip this")
+    stream.seek(5)
+    assert ids_of(stream) == PLAIN.encode("this")
+
+
+@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 1 << 20])
+def test_invalid_utf8_is_refused_with_its_place(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "bad.txt"
+    for good, bad in (
+        ("é ok ", b"\xff tail"),
+        ("é 中 ", b"\xe4\xb8 tail"),
+        ("ok é ", b"\xe4\xb8"),
+        ("", b"\x80"),
+    ):
+        path.write_bytes(good.encode() + bad)
+        with pytest.raises(InvalidUtf8Error, match=f"byte {len(good.encode())} is not") as caught:
+            ids_of(path, block_bytes=block_bytes)
+        assert (caught.value.source, caught.value.offset) == (str(path), len(good.encode()))
+
+
+@settings(max_examples=100, deadline=None)
+@given(byte_parts, st.integers(1, 9), st.sampled_from(list(TOKENIZERS)))
+def test_invalid_utf8_is_replaced_as_python_does(parts: list[bytes], block_bytes: int, name: str) -> None:
+    data = b"".join(parts)
+    ids = ids_of(io.BytesIO(data), TOKENIZERS[name], errors="replace", block_bytes=block_bytes)
+    assert ids == TOKENIZERS[name].encode(data.decode(errors="replace"))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="missing"):
+        ids_of(tmp_path / "missing.txt")
+    with pytest.raises(CorpusError, match="cannot be read"):
+        ids_of(tmp_path)
+    with pytest.raises(ValueError, match="errors must be"):
+        ids_of(tmp_path, errors="ignore")
+
+
+def test_a_missing_byte_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes(b"a " * 50 + b"b")
+    with pytest.raises(EncodingError, match=r"b\.txt: byte b'b' at offset 100"):
+        ids_of(tmp_path / "b.txt", Tokenizer({0: b"a", 1: b" "}, []), block_bytes=16)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs on this system")
+def test_a_fifo(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(b"some words\n" * 20_000))
+    writer.start()
+    assert ids_of(path, block_bytes=5000) == PLAIN.encode("some words\n" * 20_000)
+    writer.join()
+
+
+# --- memory, in processes of their own ------------------------------------------------------------
+
+START = """
+import sys
+from bpenb._memory import peak_rss_bytes
+from bpenb.encoding import Tokenizer, encode_file_blocks
+vocab = {i: bytes([i]) for i in range(256)} | {256: b"th", 257: b"the"}
+tokenizer = Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")])
+line = "the quick brown fox jumps over the lazy dog, and 12345 more of them.\\n"
+"""
+
+
+def run(code: str, **env: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", START + code],
+        capture_output=True,
+        text=True,
+        env=os.environ | env,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_memory_of_a_stream_is_constant() -> None:
+    grown = run("""
+def lines(n_bytes):
+    for _ in range(n_bytes // len(line)):
+        yield line
+sum(1 for _ in tokenizer.encode_iterable(lines(500_000)))
+before = peak_rss_bytes()
+assert sum(1 for _ in tokenizer.encode_iterable(lines(16_000_000))) > 10_000_000
+print(peak_rss_bytes() - before)
+""")
+    assert int(grown) < 1_000_000
+
+
+def test_memory_of_a_file_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"the quick brown fox jumps over the lazy dog, and 12345 more of them.\n" * 300_000)
+    grown = run(f"""
+import io
+for _ in encode_file_blocks(tokenizer, io.BytesIO((line * 60_000).encode())): pass
+before = peak_rss_bytes()
+assert sum(len(ids) for ids in encode_file_blocks(tokenizer, {str(path)!r})) > 10_000_000
+print(peak_rss_bytes() - before)
+""")
+    assert int(grown) < 8_000_000
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS and /proc are Linux")
+def test_the_constructor_compiles_so_that_a_first_call_needs_little_memory(tmp_path: Path) -> None:
+    """As a course does it: the limit is what the process holds now, and one megabyte."""
+    ids = run("""
+import resource
+from pathlib import Path
+from bpenb.encoding import kernels_compiled
+resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (resident + 1_000_000, -1))
+print(kernels_compiled(), sum(1 for _ in tokenizer.encode_iterable(line for _ in range(20_000))))
+""", BPENB_CACHE_DIR=str(tmp_path))  # fmt: skip
+    assert ids.split()[0] == "True"
+    assert int(ids.split()[1]) > 1_000_000

@@ -1,0 +1,1 @@
+"""Oracles: short, plain, slow Python that says what is right."""
