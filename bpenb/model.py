@@ -284,9 +284,10 @@ def _layout(ties: str, names: tuple[str, ...], learned: list[bytes]) -> tuple[di
     specials = {name: i for i, name in enumerate(names)}
     for name in names:
         if name in BYTE_TO_CHARACTER and not name.isascii():
+            byte = BYTE_TO_CHARACTER.index(name)
             raise ModelError(
-                f"special token {name!r} is how GPT-2's files spell the byte {BYTE_TO_CHARACTER.index(name)}: "
-                "with huggingface ties the two would share an id, and one of them be lost; "
+                f"special token {name!r} is how GPT-2's files spell the byte {byte}: with huggingface "
+                "ties the two would share an id, and one of them be lost; "
                 "choose another special token, or other ties"
             )
     free = iter(range(len(names), len(names) + len(learned)))

@@ -1,5 +1,6 @@
 """Corpora: the only reader of files and iterables, and the only one who cuts them."""
 
+from bpenb.corpus.blocks import FilledRoom, TextRoom, fill_from_documents, fill_from_files
 from bpenb.corpus.cuts import CutFinder
 from bpenb.corpus.documents import batch_documents, encode_document
 from bpenb.corpus.files import FileRange, Files, TextBlock, plan_ranges, read_stream, resolve_files
@@ -9,11 +10,15 @@ from bpenb.corpus.specials import SpecialScanner, normalize_special_tokens
 __all__ = [
     "CutFinder",
     "FileRange",
+    "FilledRoom",
     "Files",
     "SpecialScanner",
     "TextBlock",
+    "TextRoom",
     "batch_documents",
     "encode_document",
+    "fill_from_documents",
+    "fill_from_files",
     "normalize_special_tokens",
     "plan_ranges",
     "read_range",

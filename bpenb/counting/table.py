@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
-from bpenb._intrinsics import load_u64
+from bpenb._intrinsics import load_u64, prefetch
 from bpenb._jit import helper, kernel
 from bpenb.counting.order import PADDING, sort_words
 from bpenb.errors import CountsError
@@ -173,6 +173,30 @@ def move_slots(old_slots, new_slots):
 
 
 @kernel
+def move_words(source, table):
+    """Add all words of the table `source` to `table`, which has room for them.
+
+    Returns : bool, whether all counts fit into an int64
+    """
+    fits = True
+    slots = source.slots
+    ahead = 16  # slots are asked for before they are needed: both tables are larger than a cache
+    for s in range(slots.shape[0]):
+        if s + ahead < slots.shape[0] and slots[s + ahead, 2] != _ZERO:
+            place = first_slot(slots[s + ahead, 0], slots[s + ahead, 1], table.slots.shape[0])
+            prefetch(table.slots, place)
+        if slots[s, 2] != _ZERO:
+            if slots[s, 1] & _LONG:
+                start = np.int64(slots[s, 3])
+                length = np.int64(slots[s, 1] & _LENGTH_OF_LONG)
+                key = slots[s, 0], slots[s, 1]
+                fits &= add_keyed_word(table, source.arena, start, length, np.int64(slots[s, 2]), key)
+            else:
+                fits &= add_short_word(table, slots[s, 0], slots[s, 1], slots[s, 2])
+    return fits
+
+
+@kernel
 def word_lengths(slots, lengths):
     """Write the length of the word in every slot, 0 for a free one. lengths: int64[n_slots]."""
     for s in range(slots.shape[0]):
@@ -255,6 +279,17 @@ class WordTable:
                 raise CountsError(f"the count of word {word[:40]!r} passes 2**63 - 1")
             if done < counts.shape[0]:
                 self.reserve(1, int(offsets[done + 1] - offsets[done]))
+
+    def absorb(self, other: WordTable) -> None:
+        """Add all words of another table.
+
+        Raises:
+            CountsError: a count passes 2⁶³ − 1.
+        """
+        self.reserve(len(other), int(other.arrays.cursor[1]))
+        with np.errstate(over="ignore"):
+            if not move_words(other.arrays, self.arrays):
+                raise CountsError("the count of a word passes 2**63 - 1")
 
     def reserve(self, n_words: int, n_bytes: int) -> None:
         """Make room for `n_words` more words with `n_bytes` bytes together."""

@@ -183,7 +183,7 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], int]:
         raise FormatError(f"{name}: not a .npy file: {error}") from None
     if dtype.kind not in "iu":
         raise FormatError(f"{name}: holds {dtype}, not integers, so no token ids")
-    if len(shape) != 1:
+    if len(shape) != 1 or shape[0] < 0:
         raise FormatError(f"{name}: has shape {shape}; token ids have one dimension")
     return dtype, shape[0]
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bpenb._arrays import IdArray
+from bpenb._arrays import IdArray, Int64Array
 from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
 from bpenb.encoding.engine import make_engine
-from bpenb.encoding.merge_short import SHORT_WORD
 from bpenb.encoding.pair_table import PairTable, make_pair_table
 from bpenb.encoding.splitter import Splitter
 from bpenb.encoding.streaming import safe_blocks
@@ -22,6 +21,14 @@ __all__ = ["Encoder"]
 # mypy: disable-error-code="no-untyped-call"
 
 TEXT_BLOCK = 1 << 20  # bytes of a text in memory that are encoded at a time
+SMALL_TEXT = 1 << 10  # bytes: scratch for a pretoken as long as this costs less than to look for the longest
+
+
+def _longest(text: bytes, ends: Int64Array) -> int:
+    """Return at least the bytes of the longest pretoken."""
+    if len(text) <= SMALL_TEXT:
+        return len(text)
+    return max(int(ends[0]), int((ends[1:] - ends[:-1]).max(initial=0)))
 
 
 class Encoder:
@@ -77,7 +84,6 @@ class Encoder:
     def encode_block(self, text: bytes, splitter: Splitter, position: int, name: str) -> IdArray:
         """Encode a block, which begins `position` bytes into the text called `name`."""
         ends, special_ids = splitter.split(text)
-        longest = int(np.diff(ends, prepend=0).max()) if len(text) > SHORT_WORD else 0
         out = np.empty(len(text), dtype=np.int32)
         n_ids = encode_pretokens(
             np.frombuffer(text, dtype=np.uint8),  # read-only, as every `text`
@@ -85,7 +91,7 @@ class Encoder:
             special_ids,
             self._byte_ids,
             self._pairs,
-            make_scratch(longest),
+            make_scratch(_longest(text, ends)),
             out,
         )
         if n_ids < 0:

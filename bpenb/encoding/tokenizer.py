@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bpenb._arrays import IdArray
+from bpenb.corpus import normalize_special_tokens
 from bpenb.encoding.decode_ids import check_id, decode_to_bytes
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.streaming import encode_items, utf8_bytes
@@ -105,9 +107,9 @@ class Tokenizer:
         """
         from bpenb.formats import load_vocab_merges
 
-        return cls.from_model(
-            load_vocab_merges(vocab_path, merges_path, special_tokens, resolve_pattern(pattern))
-        )
+        specials = normalize_special_tokens(special_tokens or ())
+        model = load_vocab_merges(Path(vocab_path), Path(merges_path), specials, resolve_pattern(pattern))
+        return cls.from_model(model)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tokenizer:

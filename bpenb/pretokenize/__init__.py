@@ -1,14 +1,30 @@
-"""Pre-tokenization: texts in, pretokens out, in this process or in many."""
+"""Pre-tokenization: texts in, pretokens out, in this process or in many.
+
+Two engines: `RegexEngine` runs any pattern, `CompiledEngine` the known ones at memory speed. What
+belongs to the second is loaded when it is first asked for: worker processes never import Numba.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from bpenb._workers import available_workers, resolve_workers
 from bpenb.pretokenize.pool import WorkerPool, default_start_method
 from bpenb.pretokenize.regex_engine import RegexEngine, Utf8Errors, regex_unicode_version
 from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, WordArrays, WordCountJob
 
+if TYPE_CHECKING:
+    from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
+    from bpenb.pretokenize.planes import START
+    from bpenb.pretokenize.starts import take_starts
+
 __all__ = [
+    "START",
+    "CompiledEngine",
     "DocumentBatch",
     "RangeBatch",
     "RegexEngine",
+    "ScanBuffer",
     "TextTask",
     "Utf8Errors",
     "WordArrays",
@@ -16,6 +32,26 @@ __all__ = [
     "WorkerPool",
     "available_workers",
     "default_start_method",
+    "first_invalid",
+    "is_known",
     "regex_unicode_version",
     "resolve_workers",
+    "take_starts",
 ]
+
+_COMPILED = {
+    "START": "planes",
+    "CompiledEngine": "compiled_engine",
+    "ScanBuffer": "compiled_engine",
+    "first_invalid": "compiled_engine",
+    "is_known": "compiled_engine",
+    "take_starts": "starts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _COMPILED:
+        raise AttributeError(f"module 'bpenb.pretokenize' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"bpenb.pretokenize.{_COMPILED[name]}"), name)

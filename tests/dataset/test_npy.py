@@ -26,6 +26,10 @@ def numpy_bytes(array: np.ndarray) -> bytes:
     return file.getvalue()
 
 
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 def read(source: Any, **options: Any) -> list[int]:
     return [i for block in read_ids(source, **options) for i in block.tolist()]
 
@@ -43,7 +47,7 @@ def test_the_same_bytes_as_numpy(tmp_path: Path, n: int, n_vocab: int, dtype: st
         assert out.dtype == dtype
     assert out.n_ids == n
     assert (tmp_path / "ids.npy").read_bytes() == numpy_bytes(ids.astype(dtype))
-    assert os.listdir(tmp_path) == ["ids.npy"]
+    assert names(tmp_path) == ["ids.npy"]
 
 
 @given(st.lists(st.lists(st.integers(0, 299), max_size=5), max_size=5), st.sampled_from("bBhHiIlLqQ"))
@@ -76,7 +80,7 @@ def test_nothing_wraps(tmp_path: Path, wrong: int) -> None:
         out.write(np.array([1, 2]))
         out.write(np.array([1, wrong, 2]))
     assert (tmp_path / "ids.npy").read_bytes() == b"before"
-    assert os.listdir(tmp_path) == ["ids.npy"]
+    assert names(tmp_path) == ["ids.npy"]
 
 
 def test_ids_too_large_for_any_dtype() -> None:
@@ -95,7 +99,7 @@ def test_an_error_leaves_a_path_as_it_was(tmp_path: Path, error: type[BaseExcept
     with pytest.raises(error), NpyWriter(tmp_path / "ids.npy", 300) as out:
         out.write(np.arange(100))
         raise error
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 def test_targets_that_cannot_be_written(tmp_path: Path) -> None:
@@ -266,7 +270,7 @@ def test_from_an_unbuffered_pipe() -> None:
     for_reading, for_writing = os.pipe()
     with subprocess.Popen(WRITE_IT, stdout=for_writing):
         os.close(for_writing)
-        with open(for_reading, "rb", buffering=0) as stream:
+        with os.fdopen(for_reading, "rb", buffering=0) as stream:
             assert sum(read(stream)) == 50 * 299 * 150
 
 

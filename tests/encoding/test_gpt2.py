@@ -63,8 +63,9 @@ def test_known_ids(ours: Tokenizer, theirs: tiktoken.Encoding) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a  b", "a  \n\n  b", "a \tb", "a   ", "x\r\n\r\ny", "a\r\rb", "IT'S it's", "'sup's", "'ll'l", "it’s", "1234567",
-     "①Ⅻ½", "a\u00a0 b", "नमस्ते", "\ufeffhi", "\x1c \x1f", "\x00", "🏳️‍🌈", " " * 300, "\n" * 300, "", "'" * 50],
+    ["a  b", "a  \n\n  b", "a \tb", "a   ", "x\r\n\r\ny", "a\r\rb", "IT'S it's", "'sup's", "'ll'l", "it’s",
+     "1234567", "①Ⅻ½", "a\u00a0 b", "नमस्ते",
+     "\ufeffhi", "\x1c \x1f", "\x00", "🏳️‍🌈", " " * 300, "\n" * 300, "", "'" * 50],
 )  # fmt: skip
 def test_hand_cases(ours: Tokenizer, theirs: tiktoken.Encoding, text: str) -> None:
     same(ours, theirs, text)

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from bpenb.encoding.decode_ids import gather_token_bytes
+from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
 from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, find_pair, make_pair_table
 from hypothesis import given, settings
@@ -127,7 +127,7 @@ def test_the_table_finds_every_pair_and_no_other(n_merges: int) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.binary(max_size=5), min_size=1, max_size=9), st.data())
+@given(st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=9), st.data())
 def test_gather_joins_the_bytes(tokens: list[bytes], data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, len(tokens) - 1)))
     joined = b"".join(tokens[i] for i in ids)
@@ -136,3 +136,10 @@ def test_gather_joins_the_bytes(tokens: list[bytes], data: st.DataObject) -> Non
     offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     gather_token_bytes(np.array(ids, dtype=np.int64), token_bytes, offsets, out)
     assert out.tobytes() == joined
+    assert measure_tokens(np.array(ids, dtype=np.int64), offsets) == len(joined)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, 4, 2**31, -(2**63), 2**63 - 1])
+def test_measuring_finds_the_first_id_without_a_token(wrong: int) -> None:
+    offsets = np.array([0, 1, 3, 7, 7, 8])[:5]  # four ids; the last is a hole
+    assert measure_tokens(np.array([0, 2, wrong, 1, -5]), offsets) == ~2

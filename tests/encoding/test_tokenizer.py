@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bpenb.encoding import Tokenizer
-from bpenb.encoding.decode_ids import gather_token_bytes
+from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_pretokens import encode_pretokens
 from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.pair_table import build_pair_table
@@ -63,9 +63,13 @@ def test_ids_are_those_of_the_oracle(
 def test_one_signature_for_each_kernel(low: Tokenizer) -> None:
     low.encode("lower " * 50 + "x" * 500)
     low.decode(low.encode_to_numpy("lower"))
+    read_only = np.array([257, 258])
+    read_only.flags.writeable = False
+    for ids in (read_only, read_only[::-1], read_only.astype(np.uint64), [257, 258], iter([257])):
+        low.decode(ids)
     list(low.encode_iterable(["lower"]))
     pickle.loads(pickle.dumps(low)).encode("lower")
-    for kernel in (encode_pretokens, merge_long, gather_token_bytes, build_pair_table):
+    for kernel in (encode_pretokens, merge_long, gather_token_bytes, measure_tokens, build_pair_table):
         assert len(getattr(kernel, "signatures", [])) <= 1, kernel  # 0: it came from disk with its caller
 
 

@@ -1,0 +1,180 @@
+"""Counting with the compiled engine: buffers of text go to threads, each with a word table of its own.
+
+    buffer → [a free thread: segments → planes → starts → word table] → one table → words in order
+
+A few buffers go round, so memory holds them and the tables, however large the corpus.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+
+import numpy as np
+
+from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb.corpus import FilledRoom
+from bpenb.counting.table import WordTable
+from bpenb.counting.tally import (
+    BATCH,
+    FRONT_ROWS,
+    OVERFLOW,
+    TALLIED,
+    flush_front,
+    make_tally_scratch,
+    tally_pretokens,
+)
+from bpenb.errors import CountsError, InvalidUtf8Error
+from bpenb.pretokenize import START, CompiledEngine, ScanBuffer, Utf8Errors, first_invalid
+
+__all__ = ["CompiledCounter"]
+
+BUFFER_BYTES = 1 << 19
+
+
+class _TallyWorker:
+    """What one thread counts with."""
+
+    def __init__(self, engine: CompiledEngine, errors: Utf8Errors) -> None:
+        self.engine = engine
+        self.errors = errors
+        self.table = WordTable()
+        self.scratch = make_tally_scratch()
+        self.n_pretokens = 0
+
+    def count(self, filled: FilledRoom) -> None:
+        """Count the pretokens of a buffer."""
+        buffer, ranges = filled.room, filled.ranges
+        assert isinstance(buffer, ScanBuffer)
+        segments = self.engine.find_segments(buffer, ranges)
+        if not self.engine.mark(buffer, segments):
+            if self.errors == "strict":
+                raise _invalid_utf8(buffer, filled, ranges)
+            buffer, segments = _replaced(buffer, segments)
+            assert self.engine.mark(buffer, segments)
+        self._tally(buffer, segments)
+
+    def _tally(self, buffer: ScanBuffer, segments: Int64Array) -> None:
+        scratch = self.scratch
+        scratch.position[:] = 0
+        starts = buffer.planes[START]
+        with np.errstate(over="ignore"):
+            while True:
+                status = tally_pretokens(self.table.arrays, buffer.text, starts, segments, scratch)
+                if status == TALLIED:
+                    break
+                _check_overflow(status)
+                self.table.reserve(2 * BATCH, buffer.n_bytes)
+        self.n_pretokens += int(scratch.position[2])
+
+    def finish(self) -> WordTable:
+        """Return the table with everything that was counted."""
+        self.table.reserve(FRONT_ROWS, 0)
+        with np.errstate(over="ignore"):
+            _check_overflow(flush_front(self.table.arrays, self.scratch.front))
+        return self.table
+
+
+def _check_overflow(status: int) -> None:
+    if status == OVERFLOW:
+        raise CountsError("the count of a word passes 2**63 - 1")
+
+
+def _invalid_utf8(buffer: ScanBuffer, filled: FilledRoom, ranges: Int64Array) -> InvalidUtf8Error:
+    """Find where the text is not UTF-8; slow, and done once."""
+    for number, (start, end) in enumerate(ranges.tolist()):
+        at = first_invalid(buffer.text[start:end].tobytes())
+        if at >= 0:
+            source, base = filled.label(number)
+            return InvalidUtf8Error(source, base + at)
+    raise AssertionError("the text is valid UTF-8")
+
+
+def _replaced(buffer: ScanBuffer, segments: Int64Array) -> tuple[ScanBuffer, Int64Array]:
+    """Return the plain stretches with U+FFFD where they are not UTF-8, in a buffer of their own."""
+    texts = [buffer.text[a:b].tobytes().decode(errors="replace").encode() for a, b in segments.tolist()]
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    replaced = ScanBuffer(int(ends[-1]) if texts else 0)
+    replaced.fill(b"".join(texts))
+    return replaced, np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1).astype(np.int64)
+
+
+class CompiledCounter:
+    """Counts filled buffers in threads; the words do not depend on how many, nor on the buffers.
+
+    Args:
+        engine: of the pattern and special tokens.
+        errors: `strict` or `replace`.
+        workers: threads; 1 counts in the calling thread.
+
+    Attributes:
+        n_bytes: bytes counted.
+    """
+
+    def __init__(self, engine: CompiledEngine, errors: Utf8Errors, workers: int) -> None:
+        self._workers = [_TallyWorker(engine, errors) for _ in range(workers)]
+        self._idle: SimpleQueue[_TallyWorker] = SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._free = [ScanBuffer(BUFFER_BYTES) for _ in range(workers + 1 if workers > 1 else 1)]
+        self._running: dict[Future[None], FilledRoom] = {}
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="bpenb-count") if workers > 1 else None
+        self.n_bytes = 0
+
+    def take_room(self) -> ScanBuffer:
+        """Return a free buffer, waiting for a thread to be done with one if need be."""
+        while not self._free:
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._take_back(self._running.pop(future), future)
+        return self._free.pop()
+
+    def _take_back(self, filled: FilledRoom, future: Future[None]) -> None:
+        future.result()  # an error of the thread is raised here
+        assert isinstance(filled.room, ScanBuffer)
+        self.n_bytes += filled.n_bytes
+        self._free.append(filled.room)
+
+    def add(self, filled: FilledRoom) -> None:
+        """Count a buffer: now, or in the next thread that is free."""
+        if self._pool is None:
+            self._workers[0].count(filled)
+            assert isinstance(filled.room, ScanBuffer)
+            self.n_bytes += filled.n_bytes
+            self._free.append(filled.room)
+        else:
+            self._running[self._pool.submit(self._count, filled)] = filled
+
+    def _count(self, filled: FilledRoom) -> None:
+        worker = self._idle.get()
+        try:
+            worker.count(filled)
+        finally:
+            self._idle.put(worker)
+
+    @property
+    def n_words(self) -> int:
+        """Distinct words so far, those that several threads met counted more than once."""
+        return sum(len(worker.table) for worker in self._workers)
+
+    @property
+    def n_pretokens(self) -> int:
+        """Pretokens counted so far."""
+        return sum(worker.n_pretokens for worker in self._workers)
+
+    def finish(self) -> tuple[ByteArray, Int64Array, CountArray]:
+        """Wait for the threads, and return (word_bytes, word_offsets, word_counts) in order."""
+        for future, filled in self._running.items():
+            self._take_back(filled, future)
+        self._running.clear()
+        tables = [worker.finish() for worker in self._workers]
+        for table in tables[1:]:
+            tables[0].absorb(table)
+        return tables[0].to_arrays()
+
+    def close(self) -> None:
+        """Let the threads end; what they have not begun is dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+

@@ -1,0 +1,103 @@
+"""bpenb.json: what no other format of the folder has a place for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import bpenb
+from bpenb.errors import FormatError
+from bpenb.formats.reading import checked_id, expect, model_errors, read_json
+from bpenb.model import BPEModel
+from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
+
+__all__ = ["FORMAT_NAME", "FORMAT_VERSION", "Settings", "read_settings", "settings_json"]
+
+FORMAT_NAME = "bpenb tokenizer"
+FORMAT_VERSION = 1
+
+
+class Settings(NamedTuple):
+    """How a tokenizer was made, and how much there is of it.
+
+    Attributes:
+        pattern: the split pattern.
+        ties: tie mode of the training.
+        engine, unicode_version: who cut the pretokens in training.
+        special_tokens: id of each, in order.
+        n_vocab, n_merges: to tell a file that was cut short.
+    """
+
+    pattern: SplitPattern
+    ties: str
+    engine: str
+    unicode_version: str
+    special_tokens: dict[str, int]
+    n_vocab: int
+    n_merges: int
+
+
+def settings_json(model: BPEModel) -> bytes:
+    """Return the contents of bpenb.json."""
+    document = {
+        "format": FORMAT_NAME,
+        "format_version": FORMAT_VERSION,
+        "bpenb_version": bpenb.__version__,
+        "pattern": {"name": model.pattern.name, "regex": model.pattern.regex},
+        "ties": model.ties,
+        "engine": model.engine,
+        "unicode_version": model.unicode_version,
+        "n_vocab": model.n_vocab,
+        "n_merges": model.n_merges,
+        "special_tokens": [{"token": name, "id": token_id} for name, token_id in model.special_tokens.items()],
+    }
+    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read_settings(path: Path) -> Settings:
+    """Return the settings that a bpenb.json holds.
+
+    Raises:
+        FormatError: not such a file, or of a newer format; the message names the key.
+    """
+    top = expect(read_json(path), dict, path, "the file")
+    if top.get("format") != FORMAT_NAME:
+        raise FormatError(f"{path}: format must be {FORMAT_NAME!r}, not {top.get('format')!r}")
+    version = expect(top.get("format_version"), int, path, "format_version")
+    if version != FORMAT_VERSION:
+        raise FormatError(
+            f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads version "
+            f"{FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}: install that version"
+        )
+    return Settings(
+        pattern=_parse_pattern(top.get("pattern"), path),
+        ties=expect(top.get("ties"), str, path, "ties"),
+        engine=expect(top.get("engine"), str, path, "engine"),
+        unicode_version=expect(top.get("unicode_version"), str, path, "unicode_version"),
+        special_tokens=_parse_specials(top.get("special_tokens"), path),
+        n_vocab=checked_id(top.get("n_vocab"), path, "n_vocab"),
+        n_merges=checked_id(top.get("n_merges"), path, "n_merges"),
+    )
+
+
+def _parse_pattern(found: Any, path: Path) -> SplitPattern:
+    """Return the pattern; its regex decides, the name tells two of one regex apart."""
+    row = expect(found, dict, path, "pattern")
+    regex = expect(row.get("regex"), str, path, "pattern.regex")
+    name = row.get("name")
+    if name is not None and PATTERNS.get(expect(name, str, path, "pattern.name")) == regex:
+        return SplitPattern(name, regex)
+    with model_errors(path):
+        return resolve_pattern(regex)
+
+
+def _parse_specials(rows: Any, path: Path) -> dict[str, int]:
+    special_ids: dict[str, int] = {}
+    for n, row in enumerate(expect(rows, list, path, "special_tokens")):
+        place = f"special_tokens[{n}]"
+        token = expect(expect(row, dict, path, place).get("token"), str, path, f"{place}.token")
+        if token in special_ids:
+            raise FormatError(f"{path}: {place}: the token {token!r} once more")
+        special_ids[token] = checked_id(row.get("id"), path, f"{place}.id")
+    return special_ids

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import bpenb
+import pytest
+import typer.main
+from bpenb.training import TIE_MODES
+from running import Result, command, environment
+
+from bpenb_cli import _options
+from bpenb_cli.main import app
+
+COMMANDS = ("train", "encode", "decode", "demo", "warmup")
+Cli = Callable[..., Result]
+
+
+def test_the_commands_are_those() -> None:
+    assert set(typer.main.get_command(app).commands) == set(COMMANDS)  # type: ignore[attr-defined]
+
+
+def test_help_lists_every_command(cli: Cli) -> None:
+    result = cli("--help")
+    assert (result.code, result.err) == (0, "")
+    assert all(name in result.out.decode() for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(cli: Cli, name: str) -> None:
+    result = cli(name, "--help")
+    text = result.out.decode()
+    assert (result.code, result.err) == (0, "")
+    assert f"Example: {'pip install . && ' if name == 'warmup' else ''}bpenb {name}" in text
+
+
+def test_every_option_has_help() -> None:
+    group = typer.main.get_command(app)
+    for name, sub in group.commands.items():  # type: ignore[attr-defined]
+        for parameter in sub.params:
+            assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+def test_version(cli: Cli) -> None:
+    result = cli("--version")
+    assert (result.code, result.out.decode().strip(), result.err) == (0, f"bpenb {bpenb.__version__}", "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["demo", "--help"]])
+def test_help_imports_no_heavy_package(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from bpenb_cli.main import run
+run({arguments!r})
+print([name for name in ("numba", "llvmlite", "numpy", "regex", "multiprocessing") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_help_is_quick() -> None:
+    """0.2 s where this was written; the best of five, since other processes may run."""
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        subprocess.run(command("--help"), env=environment(), capture_output=True, check=True)
+        return time.perf_counter() - started
+
+    assert min(seconds() for _ in range(5)) < 0.5
+
+
+def test_choices_are_those_of_the_rooms() -> None:
+    assert {ties.value for ties in _options.Ties} == set(TIE_MODES)
+
+
+def test_defaults_are_those_of_the_python_api(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("low low<|endoftext|>lower lower")
+    assert cli("train", "corpus.txt", "--progress", "none").code == 0
+    by_command = bpenb.Tokenizer.load(tmp_path / "tokenizer")
+    by_call = bpenb.train(tmp_path / "corpus.txt")
+    assert by_command.vocab == by_call.vocab
+    assert by_command.merges == by_call.merges
+    assert by_command.special_tokens == by_call.special_tokens
+    assert by_command.pattern == by_call.pattern

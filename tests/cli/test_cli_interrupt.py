@@ -1,0 +1,94 @@
+"""Ctrl-C: within a second, one line, nothing half-written, no process left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from running import TEXT, command, environment
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file that keeps each command busy for many seconds: all its words are distinct."""
+    path = tmp_path_factory.mktemp("large") / "large.txt"
+    with path.open("w", encoding="utf-8") as file:
+        for k in range(400):
+            file.write("".join(f" word{k * 20_000 + i:x}q{i * 7919 % 65536:x}" for i in range(20_000)))
+            file.write(TEXT)
+    yield path
+    path.unlink()
+
+
+def _start(folder: Path, *arguments: str | Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(),
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _group_is_gone(group: int) -> bool:
+    """Tell whether no process of the session is left (the resource tracker takes a moment)."""
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _interrupt(process: subprocess.Popen[str], number: int, *, group: bool) -> tuple[float, str]:
+    started = time.perf_counter()
+    (os.killpg if group else os.kill)(process.pid, number)
+    _, err = process.communicate(timeout=20)
+    return time.perf_counter() - started, err
+
+
+@pytest.mark.parametrize("wait", [0.4, 2.5])
+@pytest.mark.parametrize(
+    ("number", "group"), [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGTERM, False)]
+)
+def test_a_training_that_is_interrupted(
+    tmp_path: Path, large: Path, number: int, group: bool, wait: float
+) -> None:
+    """A terminal sends Ctrl-C to the whole group; `kill` sends to one process."""
+    process = _start(tmp_path, "train", large, "--workers", "2")
+    time.sleep(wait)
+    assert process.poll() is None
+    seconds, err = _interrupt(process, number, group=group)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "bpenb: interrupted"
+    assert "Traceback" not in err
+    assert seconds < 1.5
+    assert list(tmp_path.iterdir()) == []
+    assert _group_is_gone(process.pid)
+
+
+def test_an_encoding_that_is_interrupted(tmp_path: Path, large: Path, trained: Path) -> None:
+    """What was redirected to a file is taken back."""
+    with (tmp_path / "ids.npy").open("wb") as target:
+        process = _start(tmp_path, "encode", large, "-t", trained, stdout=target.fileno())
+        while (tmp_path / "ids.npy").stat().st_size < 1000:
+            assert process.poll() is None
+            time.sleep(0.05)
+        seconds, err = _interrupt(process, signal.SIGINT, group=True)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "bpenb: interrupted"
+    assert "Traceback" not in err
+    assert seconds < 1.5
+    assert (tmp_path / "ids.npy").stat().st_size == 0
+    assert _group_is_gone(process.pid)
