@@ -1,6 +1,8 @@
 """Machine operations that Numba has no name for; each with a plain-Python twin for NUMBA_DISABLE_JIT=1.
 
     load_u64(array, i)      8 bytes as one little-endian number; the array is padded behind
+    store_u64(array, i, x)  the other way
+    byte_swap(x)            the eight bytes of a number in the opposite order
     trailing_zeros(x)       number of zero bits below the lowest set bit; 64 for 0
     prefetch(array, i)      ask for the cache line of row i
     equal_mask(text, i, b)  which of 64 bytes are b, as a 64-bit mask
@@ -22,7 +24,8 @@ from numba.extending import intrinsic
 
 from bpenb._jit import JIT_DISABLED
 
-__all__ = ["BYTE_MASKS", "byte_masks", "equal_mask", "load_u64", "prefetch", "trailing_zeros"]
+__all__ = ["BYTE_MASKS", "byte_masks", "byte_swap", "equal_mask", "load_u64", "prefetch", "store_u64",
+           "trailing_zeros"]  # fmt: skip
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -41,12 +44,38 @@ def _load_u64(typingctx, array, index):  # type: ignore[no-untyped-def]
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
         value = builder.load(builder.bitcast(place, _I64.as_pointer()))
         value.align = 1
-        if sys.byteorder == "big":
-            swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_I64, [_I64]), "llvm.bswap.i64")
-            value = builder.call(swap, [value])
-        return value
+        return _little_endian(builder, value)
 
     return types.uint64(array, types.int64), codegen
+
+
+def _swapped(builder: Any, value: Any) -> Any:
+    kind = ir.FunctionType(_I64, [_I64])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.bswap.i64"), [value])
+
+
+def _little_endian(builder: Any, value: Any) -> Any:
+    return _swapped(builder, value) if sys.byteorder == "big" else value
+
+
+@intrinsic
+def _store_u64(typingctx, array, index, value):
+    def codegen(context, builder, signature, args):
+        data = _data_pointer(context, builder, signature.args[0], args[0])
+        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        store = builder.store(_little_endian(builder, args[2]), builder.bitcast(place, _I64.as_pointer()))
+        store.align = 1
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), codegen
+
+
+@intrinsic
+def _byte_swap(typingctx, value):
+    def codegen(context, builder, signature, args):
+        return _swapped(builder, args[0])
+
+    return types.uint64(types.uint64), codegen
 
 
 @intrinsic
@@ -144,6 +173,14 @@ def _plain_load_u64(array, index):
     return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
 
 
+def _plain_store_u64(array, index, value):
+    array[index : index + 8] = np.frombuffer(int(value).to_bytes(8, "little"), dtype=np.uint8)
+
+
+def _plain_byte_swap(value):
+    return np.uint64(int.from_bytes(int(value).to_bytes(8, "little"), "big"))
+
+
 def _plain_trailing_zeros(value):
     number = int(value)
     return (number & -number).bit_length() - 1 if number else 64
@@ -165,6 +202,8 @@ def _plain_equal_mask(text, index, byte):
 
 equal_mask: Any = _plain_equal_mask if JIT_DISABLED else _equal_mask
 byte_masks: Any = _plain_byte_masks if JIT_DISABLED else _byte_masks
+byte_swap: Any = _plain_byte_swap if JIT_DISABLED else _byte_swap
+store_u64: Any = _plain_store_u64 if JIT_DISABLED else _store_u64
 load_u64: Any = _plain_load_u64 if JIT_DISABLED else _load_u64
 trailing_zeros: Any = _plain_trailing_zeros if JIT_DISABLED else _trailing_zeros
 prefetch: Any = _plain_prefetch if JIT_DISABLED else _prefetch

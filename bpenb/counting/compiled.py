@@ -14,6 +14,7 @@ import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array
 from bpenb.corpus import FilledRoom
+from bpenb.counting.gather import gather_tables
 from bpenb.counting.table import WordTable
 from bpenb.counting.tally import (
     BATCH,
@@ -64,7 +65,7 @@ class _TallyWorker:
                 if status == TALLIED:
                     break
                 _check_overflow(status)
-                self.table.reserve(2 * BATCH, buffer.n_bytes)
+                self.table.reserve(2 * BATCH, 2 * buffer.n_bytes)
         self.n_pretokens += int(scratch.position[2])
 
     def finish(self) -> WordTable:
@@ -167,10 +168,8 @@ class CompiledCounter:
         for future, filled in self._running.items():
             self._take_back(filled, future)
         self._running.clear()
-        tables = [worker.finish() for worker in self._workers]
-        for table in tables[1:]:
-            tables[0].absorb(table)
-        return tables[0].to_arrays()
+        tables = [worker.finish().arrays for worker in self._workers]
+        return gather_tables(tables, len(tables))
 
     def close(self) -> None:
         """Let the threads end; what they have not begun is dropped."""

@@ -1,124 +1,215 @@
 """The defined order of words: ascending by their bytes, as Python sorts `bytes`.
 
-Sorting goes by the first eight bytes as one big-endian number; only words that agree there are
-compared further, by heapsort (no input makes it quadratic).
+Word tables are emptied into records, which are sorted bucket by bucket and written out. The same
+word from several tables meets itself there, and its counts are added: so tables are merged without
+a merged table, in parallel, and in an order that does not depend on how many there were.
+
+    record  uint64[4]
+      0     bytes 0…7, the first one highest
+      1     bytes 8…14, then the length, 16 for a longer word: so a prefix sorts before what it begins
+      2     count
+      3     longer words: where they begin in the arena
+    bucket  the records that agree in their first two bytes
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
+from bpenb._arrays import ByteArray, Int64Array
 from bpenb._intrinsics import load_u64
 from bpenb._jit import helper, kernel
 
-__all__ = ["PADDING", "sort_words"]
+__all__ = ["HEADER", "N_BUCKETS", "PADDING", "SHORT", "Buckets", "Records", "sort_buckets", "write_words"]
 
 # mypy: disable-error-code="no-untyped-def"
 
+SHORT = 15  # bytes of the longest word that is its own key
 PADDING = 16  # bytes behind every text and arena, so that two numbers can be read anywhere
+HEADER = 8  # bytes before each word of an arena: its length
+N_BUCKETS = 1 << 16
+RUN = 16  # records that are sorted by insertion before runs are merged
+
+_LOW_BYTE = np.uint64(255)
 
 
-@helper
-def big_endian_prefix(text, start, length):
-    """Return the first 8 bytes of a word as a big-endian number, zeros behind a shorter one."""
-    value = load_u64(text, start)
-    if length < 8:
-        value = value & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
-    swapped = np.uint64(0)
-    for _ in range(8):
-        swapped = (swapped << np.uint64(8)) | (value & np.uint64(255))
-        value = value >> np.uint64(8)
-    return swapped
+class Records(NamedTuple):
+    """All words of all tables, in buckets.
 
-
-@kernel
-def write_prefixes(arena, starts, lengths, prefixes):
-    """Write the sort key of every word. arena is padded; prefixes: uint64[n], written. O(n)."""
-    for w in range(starts.shape[0]):
-        prefixes[w] = big_endian_prefix(arena, starts[w], lengths[w])
-
-
-@helper
-def is_less(arena, starts, lengths, a, b):
-    """Tell whether word a sorts before word b; their first 8 bytes are known to agree."""
-    i = starts[a] + min(np.int64(8), lengths[a])
-    k = starts[b] + min(np.int64(8), lengths[b])
-    end_a = starts[a] + lengths[a]
-    end_b = starts[b] + lengths[b]
-    while i < end_a and k < end_b:
-        if arena[i] != arena[k]:
-            return arena[i] < arena[k]
-        i += 1
-        k += 1
-    return lengths[a] < lengths[b]
-
-
-@helper
-def sift(arena, starts, lengths, order, begin, root, size):
-    """Let order[begin + root] sink in a max-heap of `size` words at order[begin:]."""
-    moving = order[begin + root]
-    while True:
-        child = 2 * root + 1
-        if child >= size:
-            break
-        if child + 1 < size and is_less(arena, starts, lengths, order[begin + child], order[begin + child + 1]):
-            child += 1
-        if not is_less(arena, starts, lengths, moving, order[begin + child]):
-            break
-        order[begin + root] = order[begin + child]
-        root = child
-    order[begin + root] = moving
-
-
-@kernel
-def sort_groups(arena, starts, lengths, prefixes, order):
-    """Finish the order of words whose prefixes agree.
-
-    order : int64[n], already ascending by prefix; rewritten
-    O(n + g log g) comparisons for groups of g words
+    Attributes:
+        rows: uint64[n, 4], records.
+        spare: uint64[m, 4], room for the records of the largest bucket, one for each thread.
+        arena: uint8[], padded; the longer words, each behind its length.
     """
-    n = order.shape[0]
-    begin = 0
-    while begin < n:
-        end = begin + 1
-        while end < n and prefixes[order[end]] == prefixes[order[begin]]:
-            end += 1
-        size = end - begin
-        if size > 1:
-            for root in range(size // 2 - 1, -1, -1):
-                sift(arena, starts, lengths, order, begin, root, size)
-            for last in range(size - 1, 0, -1):
-                top = order[begin]
-                order[begin] = order[begin + last]
-                order[begin + last] = top
-                sift(arena, starts, lengths, order, begin, 0, last)
-        begin = end
+
+    rows: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
+    spare: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
+    arena: ByteArray
+
+
+class Buckets(NamedTuple):
+    """What is known of each bucket.
+
+    Attributes:
+        starts: int64[N_BUCKETS + 1], of the records.
+        n_words, n_bytes: int64[N_BUCKETS], distinct words and their bytes, once sorted.
+    """
+
+    starts: Int64Array
+    n_words: Int64Array
+    n_bytes: Int64Array
+
+
+@helper
+def word_length(record_1, offset, arena):
+    """Return the length in bytes of a record's word."""
+    length = np.int64(record_1 & _LOW_BYTE)
+    return length if length <= SHORT else np.int64(load_u64(arena, offset))
+
+
+@helper
+def compare_long(arena, a, b):
+    """Compare two longer words by their bytes; returns < 0, 0 or > 0."""
+    length_a = np.int64(load_u64(arena, a))
+    length_b = np.int64(load_u64(arena, b))
+    for i in range(HEADER + SHORT, HEADER + min(length_a, length_b)):
+        if arena[a + i] != arena[b + i]:
+            return np.int64(arena[a + i]) - np.int64(arena[b + i])
+    return length_a - length_b
+
+
+@helper
+def compare(rows_a, a, rows_b, b, arena):
+    """Compare the words of two records; returns < 0, 0 or > 0."""
+    for column in range(2):
+        if rows_a[a, column] != rows_b[b, column]:
+            return np.int64(-1) if rows_a[a, column] < rows_b[b, column] else np.int64(1)
+    if np.int64(rows_a[a, 1] & _LOW_BYTE) <= SHORT:
+        return np.int64(0)
+    return compare_long(arena, np.int64(rows_a[a, 3]), np.int64(rows_b[b, 3]))
+
+
+@helper
+def move(source, a, target, b):
+    """Copy record a of one array to place b of another."""
+    for column in range(4):
+        target[b, column] = source[a, column]
+
+
+@helper
+def sort_run(rows, start, end, spare, place, arena):
+    """Sort rows[start:end] by insertion; spare[place] is free."""
+    for i in range(start + 1, end):
+        if compare(rows, i, rows, i - 1, arena) < 0:
+            move(rows, i, spare, place)
+            k = i
+            while k > start and compare(spare, place, rows, k - 1, arena) < 0:
+                move(rows, k - 1, rows, k)
+                k -= 1
+            move(spare, place, rows, k)
+
+
+@helper
+def merge_runs(rows, start, middle, end, spare, place, arena):
+    """Merge two sorted neighbours in place; spare[place:] has room for the first of them."""
+    if compare(rows, middle - 1, rows, middle, arena) <= 0:
+        return
+    for i in range(start, middle):
+        move(rows, i, spare, place + i - start)
+    a = place
+    end_a = place + middle - start
+    b = middle
+    out = start
+    while a < end_a and b < end:
+        if compare(rows, b, spare, a, arena) < 0:
+            move(rows, b, rows, out)
+            b += 1
+        else:
+            move(spare, a, rows, out)
+            a += 1
+        out += 1
+    while a < end_a:
+        move(spare, a, rows, out)
+        a += 1
+        out += 1
+
+
+@helper
+def sort_bucket(rows, start, end, spare, place, arena):
+    """Sort rows[start:end] by merging runs. O(n log n) comparisons, whatever the words."""
+    for run in range(start, end, RUN):
+        sort_run(rows, run, min(run + RUN, end), spare, place, arena)
+    width = np.int64(RUN)
+    while width < end - start:
+        for run in range(start, end - width, 2 * width):
+            merge_runs(rows, run, run + width, min(run + 2 * width, end), spare, place, arena)
+        width *= 2
 
 
 @kernel
-def gather_words(arena, starts, lengths, order, word_bytes, word_offsets):
-    """Copy words into one array in the order given. word_bytes, word_offsets: written by range."""
-    for k in range(order.shape[0]):
-        w = order[k]
-        out = word_offsets[k]
-        for i in range(lengths[w]):
-            word_bytes[out + i] = arena[starts[w] + i]
+def sort_buckets(records, buckets, first, last, place):
+    """Sort the buckets first … last − 1, and add the counts of equal words.
 
-
-def sort_words(
-    arena: ByteArray, starts: Int64Array, lengths: Int64Array, counts: CountArray
-) -> tuple[ByteArray, Int64Array, CountArray]:
-    """Return (word_bytes, word_offsets, word_counts) of distinct words, ascending by their bytes.
-
-    Args:
-        arena: uint8[], padded with PADDING bytes; starts, lengths, counts: int64[n].
+    records : Records; each sorted bucket's distinct words stand at its front
+    buckets : Buckets; n_words and n_bytes are written
+    place   : int64, where this thread's part of `spare` begins
+    Returns : bool, whether all counts fit into an int64
     """
-    prefixes = np.empty(starts.shape[0], dtype=np.uint64)
-    write_prefixes(arena, starts, lengths, prefixes)
-    order = np.argsort(prefixes)
-    sort_groups(arena, starts, lengths, prefixes, order)
-    word_offsets = offsets_from_lengths(lengths[order])
-    word_bytes = np.empty(int(word_offsets[-1]), dtype=np.uint8)
-    gather_words(arena, starts, lengths, order, word_bytes, word_offsets)
-    return word_bytes, word_offsets, counts[order]
+    rows = records.rows
+    fits = True
+    for bucket in range(first, last):
+        start = buckets.starts[bucket]
+        end = buckets.starts[bucket + 1]
+        sort_bucket(rows, start, end, records.spare, place, records.arena)
+        kept = start
+        n_bytes = np.int64(0)
+        for i in range(start, end):
+            if kept > start and compare(rows, i, rows, kept - 1, records.arena) == 0:
+                rows[kept - 1, 2] += rows[i, 2]
+                fits &= np.int64(rows[kept - 1, 2]) > 0
+            else:
+                move(rows, i, rows, kept)
+                n_bytes += word_length(rows[i, 1], np.int64(rows[i, 3]), records.arena)
+                kept += 1
+        buckets.n_words[bucket] = kept - start
+        buckets.n_bytes[bucket] = n_bytes
+    return fits
+
+
+@helper
+def write_word(row_0, row_1, row_3, arena, word_bytes, out):
+    """Write the bytes of a record's word at word_bytes[out:]; returns their end."""
+    length = word_length(row_1, np.int64(row_3), arena)
+    if length > SHORT:
+        start = np.int64(row_3) + HEADER
+        for i in range(length):
+            word_bytes[out + i] = arena[start + i]
+        return out + length
+    for i in range(length):
+        number = row_0 if i < 8 else row_1
+        word_bytes[out + i] = np.uint8((number >> np.uint64(56 - 8 * (i & 7))) & _LOW_BYTE)
+    return out + length
+
+
+@kernel
+def write_words(records, buckets, bounds, word_bytes, word_offsets, word_counts):
+    """Write the words of a range of buckets.
+
+    bounds       : int64[4]: first and last bucket, then the first word and byte to write
+    word_bytes   : uint8[n_bytes];  word_offsets: int64[n_words + 1], but the last one
+    word_counts  : int64[n_words]
+    """
+    w = bounds[2]
+    out = bounds[3]
+    rows = records.rows
+    for bucket in range(bounds[0], bounds[1]):
+        start = buckets.starts[bucket]
+        for i in range(start, start + buckets.n_words[bucket]):
+            word_offsets[w] = out
+            word_counts[w] = np.int64(rows[i, 2])
+            out = write_word(rows[i, 0], rows[i, 1], rows[i, 3], records.arena, word_bytes, out)
+            w += 1
+
+

@@ -6,7 +6,7 @@
                     longer: a 64-bit hash, and LONG | length; the bytes are compared on a hit
       2     count   0: the slot is free
       3     offset  of a longer word in the arena
-    arena   the bytes of the words longer than 15
+    arena   the words longer than 15 bytes, each behind its length
 
 A slot is found by the mixed key, then by linear probing; at most 5/8 are in use.
 """
@@ -17,20 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
-from bpenb._intrinsics import load_u64, prefetch
+from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb._intrinsics import load_u64, store_u64
 from bpenb._jit import helper, kernel
-from bpenb.counting.order import PADDING, sort_words
+from bpenb.counting.gather import gather_tables
+from bpenb.counting.order import HEADER, PADDING, SHORT
 from bpenb.errors import CountsError
 
-__all__ = ["SHORT", "TableArrays", "WordTable", "add_keyed_word", "add_short_word", "first_slot", "word_key"]
+__all__ = ["TableArrays", "WordTable", "add_keyed_word", "add_short_word", "first_slot", "word_key"]
 
 # mypy: disable-error-code="no-untyped-def"
 
-SHORT = 15  # bytes of the longest word that is its own key
 _LENGTH_SHIFT = np.uint64(56)
 _LONG = np.uint64(1 << 63)
-_LENGTH_OF_LONG = np.uint64((1 << 63) - 1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT_32 = np.uint64(32)
@@ -102,7 +101,7 @@ def add_keyed_word(table, text, start, length, count, key):
     s = first_slot(first, second, slots.shape[0])
     while slots[s, 2] != _ZERO:
         if slots[s, 0] == first and slots[s, 1] == second:
-            if length <= SHORT or same_bytes(text, start, table.arena, np.int64(slots[s, 3]), length):
+            if length <= SHORT or same_bytes(text, start, table.arena, np.int64(slots[s, 3]) + HEADER, length):
                 total = np.int64(slots[s, 2]) + count
                 slots[s, 2] = np.uint64(total)
                 return total > 0
@@ -113,10 +112,11 @@ def add_keyed_word(table, text, start, length, count, key):
     table.cursor[0] += 1
     if length > SHORT:
         offset = table.cursor[1]
+        store_u64(table.arena, offset, np.uint64(length))
         for i in range(length):
-            table.arena[offset + i] = text[start + i]
+            table.arena[offset + HEADER + i] = text[start + i]
         slots[s, 3] = np.uint64(offset)
-        table.cursor[1] = offset + length
+        table.cursor[1] = offset + HEADER + length
     return True
 
 
@@ -151,7 +151,7 @@ def add_words(table, text, offsets, counts, first):
     most = table.slots.shape[0] // 8 * 5
     for w in range(first, counts.shape[0]):
         length = offsets[w + 1] - offsets[w]
-        if table.cursor[0] >= most or table.cursor[1] + length + PADDING > table.arena.shape[0]:
+        if table.cursor[0] >= most or table.cursor[1] + HEADER + length + PADDING > table.arena.shape[0]:
             return w
         key = word_key(text, offsets[w], length)
         if not add_keyed_word(table, text, offsets[w], length, counts[w], key):
@@ -170,65 +170,6 @@ def move_slots(old_slots, new_slots):
                 s = (s + 1) & (n_slots - 1)
             for column in range(4):
                 new_slots[s, column] = old_slots[i, column]
-
-
-@kernel
-def move_words(source, table):
-    """Add all words of the table `source` to `table`, which has room for them.
-
-    Returns : bool, whether all counts fit into an int64
-    """
-    fits = True
-    slots = source.slots
-    ahead = 16  # slots are asked for before they are needed: both tables are larger than a cache
-    for s in range(slots.shape[0]):
-        if s + ahead < slots.shape[0] and slots[s + ahead, 2] != _ZERO:
-            place = first_slot(slots[s + ahead, 0], slots[s + ahead, 1], table.slots.shape[0])
-            prefetch(table.slots, place)
-        if slots[s, 2] != _ZERO:
-            if slots[s, 1] & _LONG:
-                start = np.int64(slots[s, 3])
-                length = np.int64(slots[s, 1] & _LENGTH_OF_LONG)
-                key = slots[s, 0], slots[s, 1]
-                fits &= add_keyed_word(table, source.arena, start, length, np.int64(slots[s, 2]), key)
-            else:
-                fits &= add_short_word(table, slots[s, 0], slots[s, 1], slots[s, 2])
-    return fits
-
-
-@kernel
-def word_lengths(slots, lengths):
-    """Write the length of the word in every slot, 0 for a free one. lengths: int64[n_slots]."""
-    for s in range(slots.shape[0]):
-        lengths[s] = 0
-        if slots[s, 2] != _ZERO:
-            second = slots[s, 1]
-            lengths[s] = np.int64(second & _LENGTH_OF_LONG if second & _LONG else second >> _LENGTH_SHIFT)
-
-
-@kernel
-def copy_words(slots, arena, offsets, word_bytes, word_counts):
-    """Write out all words in the order of their slots.
-
-    offsets     : int64[n_slots + 1], where the word of each slot goes; equal ones for a free slot
-    word_bytes  : uint8[], written;  word_counts: int64[n_words], written
-    """
-    w = 0
-    for s in range(slots.shape[0]):
-        length = offsets[s + 1] - offsets[s]
-        if length == 0:
-            continue
-        word_counts[w] = np.int64(slots[s, 2])
-        w += 1
-        out = offsets[s]
-        if length > SHORT:
-            start = np.int64(slots[s, 3])
-            for i in range(length):
-                word_bytes[out + i] = arena[start + i]
-        else:
-            for i in range(length):
-                number = slots[s, i >> 3]
-                word_bytes[out + i] = np.uint8((number >> np.uint64(8 * (i & 7))) & np.uint64(255))
 
 
 class WordTable:
@@ -280,19 +221,9 @@ class WordTable:
             if done < counts.shape[0]:
                 self.reserve(1, int(offsets[done + 1] - offsets[done]))
 
-    def absorb(self, other: WordTable) -> None:
-        """Add all words of another table.
-
-        Raises:
-            CountsError: a count passes 2⁶³ − 1.
-        """
-        self.reserve(len(other), int(other.arrays.cursor[1]))
-        with np.errstate(over="ignore"):
-            if not move_words(other.arrays, self.arrays):
-                raise CountsError("the count of a word passes 2**63 - 1")
-
     def reserve(self, n_words: int, n_bytes: int) -> None:
         """Make room for `n_words` more words with `n_bytes` bytes together."""
+        n_bytes += HEADER * n_words
         slots, arena, cursor = self.arrays
         n_slots = slots.shape[0]
         while cursor[0] + n_words > n_slots // 8 * 5:
@@ -310,12 +241,4 @@ class WordTable:
 
     def to_arrays(self) -> tuple[ByteArray, Int64Array, CountArray]:
         """Return (word_bytes, word_offsets, word_counts), words ascending by their bytes."""
-        slots, arena, _ = self.arrays
-        lengths = np.empty(slots.shape[0], dtype=np.int64)
-        word_lengths(slots, lengths)
-        offsets = offsets_from_lengths(lengths)
-        word_bytes = np.zeros(int(offsets[-1]) + PADDING, dtype=np.uint8)
-        word_counts = np.empty(len(self), dtype=np.int64)
-        copy_words(slots, arena, offsets, word_bytes, word_counts)
-        used = lengths > 0
-        return sort_words(word_bytes, offsets[:-1][used], lengths[used], word_counts)
+        return gather_tables([self.arrays], 1)

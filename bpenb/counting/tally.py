@@ -19,8 +19,8 @@ import numpy as np
 from bpenb._arrays import Int64Array
 from bpenb._intrinsics import prefetch
 from bpenb._jit import helper, kernel
-from bpenb.counting.order import PADDING
-from bpenb.counting.table import SHORT, add_keyed_word, add_short_word, first_slot, word_key
+from bpenb.counting.order import PADDING, SHORT
+from bpenb.counting.table import add_keyed_word, add_short_word, first_slot, word_key
 from bpenb.pretokenize import take_starts
 
 __all__ = ["NEED_ROOM", "OVERFLOW", "TALLIED", "TallyScratch", "flush_front", "make_tally_scratch", "tally_pretokens"]
@@ -123,7 +123,7 @@ def tally_pretokens(table, text, starts, segments, scratch):
             n = take_starts(starts, i, end, BATCH, bounds)
             position[0] = s
             position[1] = i
-            if table.cursor[0] > most or table.cursor[1] + bounds[n] - i + PADDING > table.arena.shape[0]:
+            if table.cursor[0] > most or table.cursor[1] + 2 * (bounds[n] - i) + PADDING > table.arena.shape[0]:
                 return NEED_ROOM
             if not tally_batch(table, text, scratch, n):
                 return OVERFLOW

@@ -130,5 +130,5 @@ def _check_sizes(model: BPEModel, settings: Settings, folder: Path) -> None:
         expected = getattr(settings, key)
         if found != expected:
             raise FormatError(
-                f"{folder / name}: {key} is {found}, but {expected} in {SETTINGS}: cut short, or from elsewhere"
+                f"{folder / name}: {key} is {found}, but {expected} in {SETTINGS}: cut short, or of another"
             )

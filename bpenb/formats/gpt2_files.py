@@ -69,7 +69,7 @@ def read_merges_txt(path: Path) -> tuple[list[tuple[bytes, bytes]], int]:
     for number, line in enumerate(lines[first - 1 :], start=first):
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
-            raise FormatError(f"{path}: line {number}: must be two parts with one space between, not {line!r}")
+            raise FormatError(f"{path}: line {number}: must be two parts and a space between, not {line!r}")
         if line.endswith("\r"):
             raise FormatError(f"{path}: line {number}: ends in CR LF; give the file Unix line ends")
         place = f"line {number}"

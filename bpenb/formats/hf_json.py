@@ -14,14 +14,13 @@ from typing import Any
 from bpenb.errors import FormatError
 from bpenb.formats.hf_split import parse_pre_tokenizer, pre_tokenizer
 from bpenb.formats.reading import checked_id, expect, model_errors, warn_missing_bytes
+from bpenb.formats.tiktoken_file import recover_merges
 from bpenb.formats.token_strings import (
-    ParsedVocab,
     merges_to_strings,
     parse_token,
     parse_vocab,
     vocab_to_strings,
 )
-from bpenb.formats.tiktoken_file import recover_merges
 from bpenb.model import UNKNOWN, BPEModel
 
 __all__ = ["parse_tokenizer_json", "tokenizer_json"]
@@ -42,14 +41,14 @@ def tokenizer_json(model: BPEModel) -> bytes:
     Raises:
         OutputError: one string would have two ids.
     """
-    added_token = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    off = dict.fromkeys((*_ADDED_TOKEN_OFF, "normalized"), False)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     added = sorted((token_id, name) for name, token_id in model.special_tokens.items())
     document = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": token_id, "content": name, **added_token} for token_id, name in added],
+        "added_tokens": [{"id": token_id, "content": name, **off, "special": True} for token_id, name in added],
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(model.pattern),
         "post_processor": byte_level,

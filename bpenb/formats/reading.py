@@ -13,9 +13,18 @@ from bpenb._arrays import NO_TOKEN
 from bpenb.errors import BpenbError, FormatError
 from bpenb.model import BPEModel, MergeError
 
-__all__ = ["checked_id", "expect", "model_errors", "read_bytes", "read_json", "read_text", "warn_missing_bytes"]
+__all__ = [
+    "checked_id",
+    "expect",
+    "model_errors",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "warn_missing_bytes",
+]
 
 _T = TypeVar("_T")
+_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer"}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -77,7 +86,7 @@ def expect(value: Any, kind: type[_T], path: Path, key: str) -> _T:
 
     Args:
         value: as read.
-        kind: dict, list, str, int or bool.
+        kind: dict, list, str or int.
         path: the file, for messages.
         key: where in it the value stands, for messages.
 
@@ -85,8 +94,7 @@ def expect(value: Any, kind: type[_T], path: Path, key: str) -> _T:
         FormatError: another type (for int, a bool too).
     """
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        names = {dict: "an object", list: "an array", str: "a string", int: "an integer", bool: "true or false"}
-        raise FormatError(f"{path}: {key} must be {names[kind]}, not {_shown(value)}")
+        raise FormatError(f"{path}: {key} must be {_JSON_NAMES[kind]}, not {_shown(value)}")
     return value
 
 

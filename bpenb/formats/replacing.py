@@ -25,7 +25,9 @@ __all__ = ["check_replaceable", "settled", "write_folder"]
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part")  # what an interrupted `atomic_write` leaves
 
 
-def write_folder(target: Path, files: Mapping[str, bytes], known: Collection[str], marker: str, force: bool) -> None:
+def write_folder(
+    target: Path, files: Mapping[str, bytes], known: Collection[str], marker: str, force: bool
+) -> None:
     """Write files as the contents of a folder.
 
     Args:
@@ -71,7 +73,7 @@ def check_replaceable(target: Path, known: Collection[str], marker: str, force: 
 
 
 def settled(target: Path, known: Collection[str], marker: str) -> Path:
-    """Return where a folder is to be read: under its name, or where a crash in `write_folder` left the old one."""
+    """Return where to read a folder: under its name, or where a crash in `write_folder` left the old one."""
     if not target.exists() and _is_ours(_backup(target), known, marker):
         return _backup(target)
     return target

@@ -50,7 +50,7 @@ def settings_json(model: BPEModel) -> bytes:
         "unicode_version": model.unicode_version,
         "n_vocab": model.n_vocab,
         "n_merges": model.n_merges,
-        "special_tokens": [{"token": name, "id": token_id} for name, token_id in model.special_tokens.items()],
+        "special_tokens": [{"token": name, "id": i} for name, i in model.special_tokens.items()],
     }
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
@@ -67,8 +67,8 @@ def read_settings(path: Path) -> Settings:
     version = expect(top.get("format_version"), int, path, "format_version")
     if version != FORMAT_VERSION:
         raise FormatError(
-            f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads version "
-            f"{FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}: install that version"
+            f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads "
+            f"version {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}: install that version"
         )
     return Settings(
         pattern=_parse_pattern(top.get("pattern"), path),

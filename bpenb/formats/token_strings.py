@@ -15,7 +15,14 @@ from bpenb.errors import FormatError, OutputError
 from bpenb.formats.reading import checked_id, expect
 from bpenb.model import BPEModel
 
-__all__ = ["ParsedVocab", "append_specials", "merges_to_strings", "parse_token", "parse_vocab", "vocab_to_strings"]
+__all__ = [
+    "ParsedVocab",
+    "append_specials",
+    "merges_to_strings",
+    "parse_token",
+    "parse_vocab",
+    "vocab_to_strings",
+]
 
 
 class ParsedVocab(NamedTuple):
@@ -43,8 +50,8 @@ def vocab_to_strings(model: BPEModel) -> dict[str, int]:
         other = strings.setdefault(string, token_id)
         if other != token_id:
             raise OutputError(
-                f"the tokenizer cannot be saved: the string {string!r} stands for two tokens, ids {other} and "
-                f"{token_id}, of which one is a special token; no file format can hold both: "
+                f"the tokenizer cannot be saved: the string {string!r} stands for two tokens, ids {other} "
+                f"and {token_id}, of which one is a special token; no file format can hold both: "
                 "choose another special token"
             )
     return strings
@@ -104,7 +111,7 @@ def parse_token(string: str, path: Path, key: str) -> bytes:
 
 
 def append_specials(parsed: ParsedVocab, special_tokens: Iterable[str]) -> dict[str, int]:
-    """Return the ids of the special tokens, in order; those that the vocab lacks come after the highest id."""
+    """Return the ids of the special tokens, in order; those not in the vocab come after the highest id."""
     next_id = max([*parsed.ordinary, *parsed.special_ids.values()], default=-1) + 1
     special_ids: dict[str, int] = {}
     for name in special_tokens:

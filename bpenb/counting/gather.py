@@ -1,0 +1,145 @@
+"""From word tables to words in order: buckets → records → sort → write, in parallel.
+
+    tables → count the words of each bucket → scatter them as records → sort buckets, add equal
+    words → word_bytes, word_offsets, word_counts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
+from bpenb._intrinsics import byte_swap, load_u64
+from bpenb._jit import helper, kernel
+from bpenb.counting.order import (
+    HEADER,
+    N_BUCKETS,
+    PADDING,
+    SHORT,
+    Buckets,
+    Records,
+    sort_buckets,
+    write_words,
+)
+from bpenb.errors import CountsError
+
+if TYPE_CHECKING:
+    from bpenb.counting.table import TableArrays
+
+__all__ = ["gather_tables"]
+
+# mypy: disable-error-code="no-untyped-def"
+
+_ZERO = np.uint64(0)
+_LONG = np.uint64(1 << 63)
+_LENGTH_SHIFT = np.uint64(56)
+_LOW_BYTE = np.uint64(255)
+_BUCKET_SHIFT = np.uint64(48)
+_LONG_LENGTH = np.uint64(SHORT + 1)
+
+
+@helper
+def sort_key(slots, s, arena):
+    """Return the first two numbers of the record for the word in slot s."""
+    if slots[s, 1] & _LONG:
+        start = np.int64(slots[s, 3]) + HEADER
+        second = byte_swap(load_u64(arena, start + 8)) & ~_LOW_BYTE
+        return byte_swap(load_u64(arena, start)), second | _LONG_LENGTH
+    length = slots[s, 1] >> _LENGTH_SHIFT
+    return byte_swap(slots[s, 0]), (byte_swap(slots[s, 1]) & ~_LOW_BYTE) | length
+
+
+@kernel
+def count_buckets(slots, arena, counts):
+    """Count the words of a table by bucket. counts: int64[N_BUCKETS], added to. O(slots)."""
+    for s in range(slots.shape[0]):
+        if slots[s, 2] != _ZERO:
+            first, _ = sort_key(slots, s, arena)
+            counts[np.int64(first >> _BUCKET_SHIFT)] += 1
+
+
+@kernel
+def scatter_words(slots, arena, arena_base, places, rows):
+    """Write a record for each word of a table into its bucket.
+
+    arena_base : int64, where this table's arena begins in the arena of all tables
+    places     : int64[N_BUCKETS], the next free record of each bucket; advanced
+    rows       : uint64[n, 4], written
+    O(slots)
+    """
+    for s in range(slots.shape[0]):
+        if slots[s, 2] != _ZERO:
+            first, second = sort_key(slots, s, arena)
+            bucket = np.int64(first >> _BUCKET_SHIFT)
+            place = places[bucket]
+            places[bucket] = place + 1
+            rows[place, 0] = first
+            rows[place, 1] = second
+            rows[place, 2] = slots[s, 2]
+            rows[place, 3] = slots[s, 3] + np.uint64(arena_base)
+
+
+def gather_tables(
+    tables: Sequence[TableArrays], workers: int
+) -> tuple[ByteArray, Int64Array, CountArray]:
+    """Return (word_bytes, word_offsets, word_counts) of all tables together, ascending by bytes.
+
+    Args:
+        tables: word tables; a word may be in several.
+        workers: threads.
+
+    Raises:
+        CountsError: a count passes 2⁶³ − 1.
+    """
+    records, buckets = _scatter(tables, workers)
+    shares = _shares(buckets.starts, workers)
+    largest = records.spare.shape[0] // max(1, workers)
+    sort = [(sort_buckets, records, buckets, a, b, t * largest) for t, (a, b) in enumerate(shares)]
+    if not all(_in_threads(sort)):
+        raise CountsError("the count of a word passes 2**63 - 1")
+    word_starts, byte_starts = offsets_from_lengths(buckets.n_words), offsets_from_lengths(buckets.n_bytes)
+    word_bytes = np.empty(int(byte_starts[-1]), dtype=np.uint8)
+    word_offsets = np.empty(int(word_starts[-1]) + 1, dtype=np.int64)
+    word_counts = np.empty(int(word_starts[-1]), dtype=np.int64)
+    word_offsets[-1] = byte_starts[-1]
+    bounds = [np.array([a, b, word_starts[a], byte_starts[a]], dtype=np.int64) for a, b in shares]
+    _in_threads([(write_words, records, buckets, b, word_bytes, word_offsets, word_counts) for b in bounds])
+    return word_bytes, word_offsets, word_counts
+
+
+def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buckets]:
+    """Put the words of all tables into buckets."""
+    counts = np.zeros((len(tables), N_BUCKETS), dtype=np.int64)
+    _in_threads([(count_buckets, t.slots, t.arena, counts[i]) for i, t in enumerate(tables)])
+    starts = offsets_from_lengths(counts.sum(axis=0))
+    places = starts[:-1] + np.cumsum(counts, axis=0) - counts
+    used = [int(t.cursor[1]) for t in tables]
+    arena = np.concatenate([*(t.arena[:n] for t, n in zip(tables, used, strict=True)), np.zeros(PADDING, np.uint8)])
+    bases = np.cumsum([0, *used[:-1]])
+    rows = np.empty((int(starts[-1]), 4), dtype=np.uint64)
+    _in_threads(
+        [(scatter_words, t.slots, t.arena, int(bases[i]), places[i], rows) for i, t in enumerate(tables)]
+    )
+    largest = int(np.diff(starts).max(initial=0)) + 1
+    spare = np.empty((largest * max(1, workers), 4), dtype=np.uint64)
+    zeros = np.zeros(N_BUCKETS, dtype=np.int64)
+    return Records(rows, spare, arena), Buckets(starts, zeros, zeros.copy())
+
+
+def _shares(starts: Int64Array, workers: int) -> list[tuple[int, int]]:
+    """Return ranges of buckets with about equally many records, one for each thread."""
+    marks = np.arange(1, workers) * int(starts[-1]) // workers
+    edges = [0, *np.searchsorted(starts, marks).tolist(), N_BUCKETS]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]]) -> list[Any]:
+    """Run kernels side by side, and return what they return."""
+    if len(calls) == 1:
+        return [calls[0][0](*calls[0][1:])]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(*call) for call in calls]]
