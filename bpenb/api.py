@@ -12,11 +12,20 @@ from typing import Any, TypeAlias
 
 from bpenb._workers import resolve_workers
 from bpenb.corpus import normalize_special_tokens
-from bpenb.counting import CountResult, CountSettings, WordCounts, count_documents, count_files
+from bpenb.counting import (
+    CountResult,
+    CountSettings,
+    EngineOption,
+    WordCounts,
+    Workforce,
+    count_documents,
+    count_files,
+)
 from bpenb.encoding import Tokenizer
-from bpenb.errors import BpenbError, CountsError
+from bpenb.errors import CountsError
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_count, check_ties, learn, n_merges_for
@@ -47,7 +56,8 @@ def count_words(
     special_tokens: Iterable[str] = END_OF_TEXT,
     workers: int | None = None,
     progress: ProgressOption = None,
-    errors: str = "strict",
+    errors: Utf8Errors = "strict",
+    engine: EngineOption = "auto",
 ) -> WordCounts:
     """Count the words of files.
 
@@ -59,6 +69,7 @@ def count_words(
             same for any number.
         progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
         errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
+        engine: `auto` takes the compiled engine for the known patterns, `regex` for others.
 
     Returns:
         Distinct words ascending by their bytes, with int64 counts.
@@ -75,8 +86,10 @@ def count_words(
         >>> count_words("corpus.txt").to_dict()
         {b' low': 1, b'low': 2}
     """
-    settings = _count_settings(pattern, special_tokens, errors)
-    return count_files(files, settings, workers, make_reporter(progress)).counts
+    settings = CountSettings(
+        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
+    )
+    return count_files(files, settings, Workforce(workers), make_reporter(progress)).counts
 
 
 def count_words_from_iterator(
@@ -86,7 +99,8 @@ def count_words_from_iterator(
     special_tokens: Iterable[str] = END_OF_TEXT,
     workers: int | None = None,
     progress: ProgressOption = None,
-    errors: str = "strict",
+    errors: Utf8Errors = "strict",
+    engine: EngineOption = "auto",
 ) -> WordCounts:
     """Count the words of documents; options, result and errors as of `count_words`.
 
@@ -101,8 +115,10 @@ def count_words_from_iterator(
         >>> count_words_from_iterator(["low low", b"low"]).to_dict()
         {b' low': 1, b'low': 2}
     """
-    settings = _count_settings(pattern, special_tokens, errors)
-    return count_documents(documents, settings, workers, make_reporter(progress)).counts
+    settings = CountSettings(
+        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
+    )
+    return count_documents(documents, settings, Workforce(workers), make_reporter(progress)).counts
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -119,7 +135,8 @@ def train(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
-    errors: str = "strict",
+    errors: Utf8Errors = "strict",
+    engine: EngineOption = "auto",
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -132,7 +149,7 @@ def train(
             `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
         min_frequency: a pair that occurs less often is not merged.
         max_token_length: the longest token in bytes, inclusive; None for no limit.
-        workers, progress, errors: as of `count_words`.
+        workers, progress, errors, engine: as of `count_words`.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -151,12 +168,15 @@ def train(
         >>> tokenizer.merges
         [(b'o', b'w'), (b'l', b'ow'), (b' ', b'low')]
     """
-    settings = _count_settings(pattern, special_tokens, errors)
+    settings = CountSettings(
+        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
+    )
     options = _learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
     reporter = make_reporter(progress)
-    return _learn(count_files(files, settings, options.workers, reporter), options, vocab_size, reporter)
+    counted = count_files(files, settings, Workforce(options.workers), reporter)
+    return _learn(counted, options, vocab_size, reporter)
 
 
 def train_from_iterator(
@@ -170,7 +190,8 @@ def train_from_iterator(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
-    errors: str = "strict",
+    errors: Utf8Errors = "strict",
+    engine: EngineOption = "auto",
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -185,12 +206,15 @@ def train_from_iterator(
         >>> train_from_iterator(["low low lower"], vocab_size=258, special_tokens=()).merges
         [(b'o', b'w'), (b'l', b'ow')]
     """
-    settings = _count_settings(pattern, special_tokens, errors)
+    settings = CountSettings(
+        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
+    )
     options = _learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
     reporter = make_reporter(progress)
-    return _learn(count_documents(documents, settings, options.workers, reporter), options, vocab_size, reporter)
+    counted = count_documents(documents, settings, Workforce(options.workers), reporter)
+    return _learn(counted, options, vocab_size, reporter)
 
 
 def train_from_counts(
@@ -264,12 +288,6 @@ def train_bpe(
 
 
 # --- behind the doors -----------------------------------------------------------------------------
-
-
-def _count_settings(pattern: Pattern, special_tokens: Iterable[str], errors: str) -> CountSettings:
-    if errors != "strict" and errors != "replace":
-        raise BpenbError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
-    return CountSettings(resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors)
 
 
 def _learning_options(

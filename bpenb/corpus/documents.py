@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from bpenb.errors import CorpusError
 
-__all__ = ["batch_documents", "encode_document"]
+__all__ = ["batch_documents", "encode_document", "encode_documents"]
 
 
 def encode_document(document: str | bytes, number: int) -> bytes:
@@ -38,6 +38,28 @@ def encode_document(document: str | bytes, number: int) -> bytes:
         ) from None
 
 
+def encode_documents(documents: Iterable[str | bytes]) -> Iterator[bytes]:
+    """Yield every document as bytes, lazily; an exception of the user's iterator passes through.
+
+    Args:
+        documents: an iterable of whole documents.
+
+    Raises:
+        CorpusError: a document that UTF-8 cannot spell.
+        TypeError: one `str` or `bytes` in place of an iterable of them, or an item of another type.
+
+    Example:
+        >>> list(encode_documents(["a", b"bc"]))
+        [b'a', b'bc']
+    """
+    if isinstance(documents, str | bytes | bytearray) or not isinstance(documents, Iterable):
+        raise TypeError(
+            f"documents must be an iterable of str or bytes, not {type(documents).__name__}; "
+            "put a single document into a list"
+        )
+    return (encode_document(document, number) for number, document in enumerate(documents))
+
+
 def batch_documents(documents: Iterable[str | bytes], batch_bytes: int) -> Iterator[list[bytes]]:
     """Yield the documents in order, in lists of about `batch_bytes`; none is cut.
 
@@ -56,19 +78,13 @@ def batch_documents(documents: Iterable[str | bytes], batch_bytes: int) -> Itera
         >>> list(batch_documents(["a", b"bc", "d"], 3))
         [[b'a', b'bc'], [b'd']]
     """
-    if isinstance(documents, str | bytes | bytearray) or not isinstance(documents, Iterable):
-        raise TypeError(
-            f"documents must be an iterable of str or bytes, not {type(documents).__name__}; "
-            "put a single document into a list"
-        )
-    return _batches(documents, batch_bytes)
+    return _batches(encode_documents(documents), batch_bytes)
 
 
-def _batches(documents: Iterable[str | bytes], batch_bytes: int) -> Iterator[list[bytes]]:
+def _batches(documents: Iterator[bytes], batch_bytes: int) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     n_bytes = 0
-    for number, document in enumerate(documents):
-        data = encode_document(document, number)
+    for data in documents:
         batch.append(data)
         # A document counts for one byte at least, else endless empty ones would fill the memory.
         n_bytes += len(data) or 1

@@ -1,52 +1,49 @@
-"""Counting the words of files or documents: in this process if they are small, else in a pool.
+"""The door of counting: files or documents in, `WordCounts` out.
 
-    ranges or documents → tasks → words of each task → one word table → WordCounts
+    known pattern   compiled engine, in threads (in_threads.py), or in processes if asked for
+    any regex       `regex` engine, in processes (in_processes.py)
 
-Every step is lazy, so memory holds the distinct words and a few tasks, however large the corpus.
+The words depend on the text and the settings alone: not on workers, pool, buffers or tasks.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
+from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb._workers import resolve_workers
 from bpenb.corpus import (
     CutFinder,
-    FileRange,
+    FilledRoom,
     Files,
     SpecialScanner,
-    TextBlock,
+    TakeRoom,
     batch_documents,
+    encode_documents,
+    fill_from_documents,
+    fill_from_files,
     plan_ranges,
     resolve_files,
 )
-from bpenb.counting.table import WordTable
+from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
+from bpenb.counting.in_threads import CompiledCountJob, count_in_threads, warmup
 from bpenb.counting.word_counts import WordCounts
-from bpenb.patterns import SplitPattern
-from bpenb.pretokenize import (
-    DocumentBatch,
-    RangeBatch,
-    TextTask,
-    Utf8Errors,
-    WordArrays,
-    WordCountJob,
-    WorkerPool,
-    resolve_workers,
-)
+from bpenb.errors import BpenbError, PatternError
+from bpenb.patterns import PATTERNS, SplitPattern
+from bpenb.pretokenize import CompiledEngine, RegexEngine, TextTask, Utf8Errors, WordCountJob
 from bpenb.progress import Reporter
 
-__all__ = ["CountResult", "CountSettings", "count_documents", "count_files"]
+__all__ = ["CountResult", "CountSettings", "EngineOption", "PoolOption", "Workforce", "count_documents", "count_files"]
 
-# Below this a pool is not worth its start (5 MB of prose: 0.42 s in this process, 0.45 s in two).
-_SMALL_INPUT = 4 << 20
-# Memory decides, for a document's pretokens are one list: two workers peak at 221 MB with tasks of 4 MB
-# of prose, 106 MB with 1 MB, 85 MB with 0.5 MB. The time per byte is the same within 5 %.
+EngineOption: TypeAlias = Literal["auto", "compiled", "regex"]
+PoolOption: TypeAlias = Literal["auto", "threads", "processes"]
+
+_SMALL_INPUT = 4 << 20  # below it a pool of processes is not worth its start (0.3 s)
+# Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
+# 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
 _TASK_BYTES = 1 << 20
 _LEAST_TASK_BYTES = 1 << 18
 _TASKS_PER_WORKER = 8  # at least, where the size is known: the last one to finish keeps the others waiting
@@ -60,11 +57,56 @@ class CountSettings:
         pattern: the split pattern.
         special_tokens: cut out before the pattern sees the text.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
+        engine: `auto` takes the compiled engine where the pattern is a known one.
+
+    Raises:
+        PatternError: the compiled engine is asked for a pattern that it does not know.
+        BpenbError: no such engine, or no such way to treat errors.
     """
 
     pattern: SplitPattern
     special_tokens: tuple[str, ...]
     errors: Utf8Errors = "strict"
+    engine: EngineOption = "auto"
+
+    def __post_init__(self) -> None:
+        _check_choice("errors", self.errors, ("strict", "replace"))
+        _check_choice("engine", self.engine, ("auto", "compiled", "regex"))
+        if self.engine == "compiled" and self.pattern.name is None:
+            raise PatternError(
+                f"there is no compiled engine for the pattern {self.pattern.regex!r}; "
+                f"known patterns: {', '.join(PATTERNS)}; or take engine='regex'"
+            )
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled engine is taken."""
+        return self.engine != "regex" and self.pattern.name is not None
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """Who counts; it changes how long that takes, never the words.
+
+    Attributes:
+        workers: how many; None: as many as there are processors.
+        pool: `threads` or `processes`; `auto`: threads for the compiled engine.
+        task_bytes: bytes of text per unit of work; None: what measured best.
+        small_input: below this many bytes no process is started.
+        start_method: of processes; None: `forkserver` where there is one, else `spawn`.
+    """
+
+    workers: int | None = None
+    pool: PoolOption = "auto"
+    task_bytes: int | None = None
+    small_input: int = _SMALL_INPUT
+    start_method: str | None = None
+
+    def __post_init__(self) -> None:
+        resolve_workers(self.workers)
+        _check_choice("pool", self.pool, ("auto", "threads", "processes"))
+        if self.task_bytes is not None and self.task_bytes < 1:
+            raise BpenbError(f"the unit of work is {self.task_bytes} bytes; it must be at least 1")
 
 
 class CountResult(NamedTuple):
@@ -78,49 +120,41 @@ class CountResult(NamedTuple):
 def count_files(
     files: Files,
     settings: CountSettings,
-    workers: int | None = None,
+    workforce: Workforce | None = None,
     reporter: Reporter | None = None,
-    *,
-    task_bytes: int | None = None,
-    small_input: int = _SMALL_INPUT,
-    start_method: str | None = None,
 ) -> CountResult:
     """Count the words of files; the result depends on nothing but their text and `settings`.
 
     Args:
         files: a path, or several; each begins a new document.
-        settings: pattern, special tokens, treatment of bytes that are not UTF-8.
-        workers: processes; None: as many as there are processors; 1: this process.
+        settings: pattern, special tokens, engine, treatment of bytes that are not UTF-8.
+        workforce: who counts.
         reporter: told of bytes done.
-        task_bytes: bytes of text per task; None: by the size of the input, 1 MB at most.
-        small_input: below this many bytes no process is started.
-        start_method: of the processes.
 
     Raises:
         CorpusError: a file that cannot be read, or is not UTF-8.
         WorkerError: a worker failed or died.
     """
+    workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
     paths = resolve_files(files)
-    n_workers = resolve_workers(workers)
     total = _total_bytes(paths)
-    if task_bytes is None:
-        wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * n_workers)
-        task_bytes = max(_LEAST_TASK_BYTES, min(wanted, _TASK_BYTES))
     finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
-    tasks = _range_tasks(plan_ranges(paths, finder, task_bytes), task_bytes)
-    pool = _PoolSettings(n_workers, small_input, start_method)
-    return _count(tasks, total, settings, pool, reporter or Reporter(None))
+    reporter.start("count", total, "bytes")
+    if _in_threads(settings, workforce):
+        return _threads(lambda take: fill_from_files(paths, finder, take), settings, workforce, reporter)
+    task_bytes = workforce.task_bytes
+    if task_bytes is None:
+        wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * resolve_workers(workforce.workers))
+        task_bytes = max(_LEAST_TASK_BYTES, min(wanted, _TASK_BYTES))
+    tasks = range_tasks(plan_ranges(paths, finder, task_bytes), task_bytes)
+    return _processes(tasks, settings, workforce, reporter)
 
 
 def count_documents(
     documents: Iterable[str | bytes],
     settings: CountSettings,
-    workers: int | None = None,
+    workforce: Workforce | None = None,
     reporter: Reporter | None = None,
-    *,
-    task_bytes: int = _LEAST_TASK_BYTES,
-    small_input: int = _SMALL_INPUT,
-    start_method: str | None = None,
 ) -> CountResult:
     """Count the words of documents; arguments as for `count_files`.
 
@@ -139,14 +173,29 @@ def count_documents(
         >>> count_documents(["low low", "low<s>"], settings).counts.to_dict()
         {b' low': 1, b'low': 2}
     """
-    n_workers = resolve_workers(workers)
+    workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
     finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
-    tasks = _document_tasks(batch_documents(documents, task_bytes), finder, task_bytes)
-    pool = _PoolSettings(n_workers, small_input, start_method)
-    return _count(tasks, None, settings, pool, reporter or Reporter(None))
+    reporter.start("count", None, "bytes")
+    if _in_threads(settings, workforce):
+        texts = encode_documents(documents)
+        return _threads(lambda take: fill_from_documents(texts, finder, take), settings, workforce, reporter)
+    task_bytes = workforce.task_bytes or _LEAST_TASK_BYTES
+    tasks = document_tasks(batch_documents(documents, task_bytes), finder, task_bytes)
+    return _processes(tasks, settings, workforce, reporter)
 
 
-# --- tasks ----------------------------------------------------------------------------------------
+# --- behind the doors -----------------------------------------------------------------------------
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise BpenbError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+
+
+def _in_threads(settings: CountSettings, workforce: Workforce) -> bool:
+    if workforce.pool == "threads" and not settings.is_compiled:
+        raise BpenbError("the regex engine runs one thread at a time; take pool='processes' for it")
+    return settings.is_compiled and workforce.pool != "processes"
 
 
 def _total_bytes(paths: list[Path]) -> int | None:
@@ -156,91 +205,45 @@ def _total_bytes(paths: list[Path]) -> int | None:
     return sum(path.stat().st_size for path in paths)
 
 
-def _range_tasks(ranges: Iterable[FileRange | TextBlock], task_bytes: int) -> Iterator[TextTask]:
-    """Put ranges of small files together, so that a task is worth its way to a worker."""
-    batch: list[FileRange | TextBlock] = []
-    n_bytes = 0
-    for range in ranges:
-        batch.append(range)
-        n_bytes += range.n_bytes
-        if n_bytes >= task_bytes:
-            yield RangeBatch(tuple(batch))
-            batch, n_bytes = [], 0
-    if batch:
-        yield RangeBatch(tuple(batch))
-
-
-def _document_tasks(batches: Iterable[list[bytes]], finder: CutFinder, task_bytes: int) -> Iterator[TextTask]:
-    """Make tasks of documents; a large one is cut at safe places, so that several workers share it."""
-    number = 0
-    for batch in batches:
-        large = batch.pop() if len(batch[-1]) > 2 * task_bytes else None  # only the last can be
-        if batch:
-            yield DocumentBatch(number, batch)
-            number += len(batch)
-        if large is not None:
-            for start, end in finder.spans(large, task_bytes):
-                yield RangeBatch((TextBlock(f"document {number}", start, large[start:end]),))
-            number += 1
-
-
-# --- the run --------------------------------------------------------------------------------------
-
-
-class _PoolSettings(NamedTuple):
-    workers: int
-    small_input: int
-    start_method: str | None
-
-
-def _count(
-    tasks: Iterator[TextTask],
-    total: int | None,
+def _threads(
+    fill: Callable[[TakeRoom], Iterator[FilledRoom]],
     settings: CountSettings,
-    pool_settings: _PoolSettings,
+    workforce: Workforce,
     reporter: Reporter,
 ) -> CountResult:
-    """Count all tasks and add up their words, reporting the bytes done."""
-    reporter.start("count", total, "bytes")
-    job = WordCountJob(settings.pattern, settings.special_tokens, settings.errors)
-    first, is_small = _take(tasks, pool_settings.small_input)
-    pool = None if is_small or not _may_start(pool_settings) else _start(job, pool_settings)
-    sizes: deque[int] = deque()  # of the tasks taken and not done, oldest first
-    remaining = _noting_sizes(chain(first, tasks), sizes)
-    table = WordTable()
-    done = 0
-    with pool or nullcontext():
-        for words in pool.map(remaining) if pool else map(job, remaining):
-            table.add(*words)
-            done += sizes.popleft()
-            reporter.update(done, words=len(table))
-    engine = job.engine.name, job.engine.unicode_version
-    counts = WordCounts(*table.to_arrays(), settings.pattern, settings.special_tokens, *engine)
-    reporter.finish(done, words=len(counts), pretokens=counts.n_pretokens)
-    return CountResult(counts, done, pool.peak_rss_bytes if pool else 0)
+    engine = CompiledEngine(settings.pattern, settings.special_tokens)
+    workers = resolve_workers(workforce.workers)
+    words, n_bytes = count_in_threads(
+        fill, engine, settings.errors, workers, workforce.task_bytes, reporter
+    )
+    return _result(words, n_bytes, settings, engine, 0, reporter)
 
 
-def _take(tasks: Iterator[TextTask], n_bytes: int) -> tuple[list[TextTask], bool]:
-    """Take tasks until they hold `n_bytes`; tell whether that was all of them."""
-    taken: list[TextTask] = []
-    for task in tasks:
-        taken.append(task)
-        n_bytes -= task.n_bytes
-        if n_bytes <= 0:
-            return taken, False
-    return taken, True
+def _processes(
+    tasks: Iterator[TextTask], settings: CountSettings, workforce: Workforce, reporter: Reporter
+) -> CountResult:
+    job: WordCountJob | CompiledCountJob
+    if settings.is_compiled:
+        warmup()  # only this process compiles; the workers load
+        job = CompiledCountJob(settings.pattern, settings.special_tokens, settings.errors)
+    else:
+        job = WordCountJob(settings.pattern, settings.special_tokens, settings.errors)
+    words, n_bytes, peak = count_in_processes(
+        tasks, job, resolve_workers(workforce.workers), workforce.small_input, workforce.start_method, reporter
+    )
+    return _result(words, n_bytes, settings, job.engine, peak, reporter)
 
 
-def _noting_sizes(tasks: Iterable[TextTask], sizes: deque[int]) -> Iterator[TextTask]:
-    for task in tasks:
-        sizes.append(task.n_bytes)
-        yield task
-
-
-def _may_start(pool_settings: _PoolSettings) -> bool:
-    """Tell whether worker processes are wanted, and allowed: a daemonic process may have no children."""
-    return pool_settings.workers > 1 and not multiprocessing.current_process().daemon
-
-
-def _start(job: WordCountJob, pool_settings: _PoolSettings) -> WorkerPool[TextTask, WordArrays]:
-    return WorkerPool(job, pool_settings.workers, start_method=pool_settings.start_method)
+def _result(
+    words: tuple[ByteArray, Int64Array, CountArray],
+    n_bytes: int,
+    settings: CountSettings,
+    engine: RegexEngine | CompiledEngine,
+    workers_peak_rss_bytes: int,
+    reporter: Reporter,
+) -> CountResult:
+    counts = WordCounts(
+        *words, settings.pattern, settings.special_tokens, engine.name, engine.unicode_version
+    )
+    reporter.finish(n_bytes, words=len(counts), pretokens=counts.n_pretokens)
+    return CountResult(counts, n_bytes, workers_peak_rss_bytes)

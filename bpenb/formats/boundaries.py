@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["boundary_holds", "byte_age"]
+from bpenb.model import BPEModel
+
+__all__ = ["boundary_holds", "byte_age", "self_made_ids"]
 
 _NEVER = 1 << 62
 
@@ -37,7 +39,7 @@ def boundary_holds(
     Args:
         left, right: ages of the tokens; BPE makes each of its own bytes.
         parts: age of a merged token to the ages of its two parts.
-        made: ages of the two parts of a merge to the age of its result.
+        made: ages of the two parts of a merge to its rank.
 
     Example:
         >>> a, b, ab = byte_age(97), byte_age(98), 0
@@ -58,3 +60,20 @@ def boundary_holds(
             left_end, left = left, parts[left][1]
         else:
             right_end, right = right, parts[right][0]
+
+
+def self_made_ids(model: BPEModel) -> set[int]:
+    """Return the ids of the tokens that BPE makes of their own bytes."""
+    age = {token_id: byte_age(byte) for byte, token_id in enumerate(model.byte_ids.tolist()) if token_id >= 0}
+    parts: dict[int, tuple[int, int]] = {}
+    made: dict[tuple[int, int], int] = {}
+    for rank, (left_id, right_id) in enumerate(model.merges.tolist()):
+        left, right = age.get(left_id), age.get(right_id)
+        if left is None or right is None:
+            continue  # a part that nothing makes: neither does this merge make anything
+        result_id = int(model.merge_ids[rank])
+        if result_id not in age and boundary_holds(left, right, parts, made):
+            parts[rank] = (left, right)
+            age[result_id] = rank
+        made[left, right] = rank
+    return set(age)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,7 +42,7 @@ TIKTOKEN, REPORT = "tokenizer.tiktoken", "report.json"
 _FILES = (TOKENIZER, VOCAB, MERGES, TIKTOKEN, SETTINGS, REPORT)
 
 
-def check_folder(path: str | Path, force: bool = False) -> None:
+def check_folder(path: str | os.PathLike[str], force: bool = False) -> None:
     """Raise now what `save_folder` would raise because of the folder, before hours of work.
 
     Raises:
@@ -51,7 +52,10 @@ def check_folder(path: str | Path, force: bool = False) -> None:
 
 
 def save_folder(
-    model: BPEModel, path: str | Path, report: Mapping[str, Any] | None = None, force: bool = False
+    model: BPEModel,
+    path: str | os.PathLike[str],
+    report: Mapping[str, Any] | None = None,
+    force: bool = False,
 ) -> None:
     """Save a model as a folder; a crash leaves the old one or the new one.
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bpenb.errors import FormatError
+from bpenb.formats.boundaries import self_made_ids
 from bpenb.formats.hf_split import parse_pre_tokenizer, pre_tokenizer
 from bpenb.formats.reading import checked_id, expect, model_errors, warn_missing_bytes
-from bpenb.formats.tiktoken_file import recover_merges
 from bpenb.formats.token_strings import (
     merges_to_strings,
     parse_token,
@@ -48,7 +48,7 @@ def tokenizer_json(model: BPEModel) -> bytes:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": token_id, "content": name, **off, "special": True} for token_id, name in added],
+        "added_tokens": [{"id": i, "content": name, **off, "special": True} for i, name in added],
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(model.pattern),
         "post_processor": byte_level,
@@ -132,10 +132,11 @@ def _parse_merges(rows: Any, path: Path) -> list[tuple[bytes, bytes]]:
 
 
 def _check_merges_suffice(model: BPEModel, path: Path) -> None:
-    """`ignore_merges` takes a pretoken that is in the vocab as it is: the same if its merges make it."""
-    try:
-        recovered = recover_merges(model.ordinary_vocab())
-    except FormatError as error:
-        raise FormatError(f"{path}: model.ignore_merges is not supported here: {error}") from None
-    if not set(recovered) <= set(model.merge_pairs()):
-        raise FormatError(f"{path}: model.ignore_merges is not supported here: merges do not follow the ids")
+    """`ignore_merges` takes a pretoken that is in the vocab as it is: the same, if its merges make it."""
+    vocab = model.ordinary_vocab()
+    strange = vocab.keys() - self_made_ids(model)
+    if strange:
+        raise FormatError(
+            f"{path}: model.ignore_merges is not supported here: token {min(strange)} "
+            f"({vocab[min(strange)]!r}) is not what its own bytes merge to"
+        )

@@ -16,11 +16,14 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": T
 
 # Other spellings in published files, of patterns that we have a name for. The contractions are
 # the same strings; the order of alternatives of which none begins another changes nothing.
-_CONTRACTIONS = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|": "'(?i:[sdmt]|ll|ve|re)|", "'s|'t|'re|'ve|'m|'ll|'d|": "'(?:[sdmt]|ll|ve|re)|"}
+_CONTRACTIONS = {
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|": "'(?i:[sdmt]|ll|ve|re)|",
+    "'s|'t|'re|'ve|'m|'ll|'d|": "'(?:[sdmt]|ll|ve|re)|",
+}
 
 _SAMPLE = (
     "It's 1234567 times IT'S'll don'T’s x'ſa café e\u0301 Ångström  \n\n  next\r\n\r\nline\t\ttab \n"
-    "def f(x_1, y=[0.5e-3]):\r    return {'a': x**2, \"b\": f\"{y!r}\"}  # → √2 ①Ⅻ½\n\n\n"
+    "def f(x_1, y=[0.5e-3]):\r    return {'a': x**2, `b`: f`{y!r}`}  # → √2 ①Ⅻ½\n\n\n"
     "中文，字。日本語\u3000テスト 한국어 नमस्ते مرحبا שלום สวัสดี ٣٤٥ 😀👨\u200d👩\u200d👧 𝐀"
     "\ufeff\u00a0\u2009\u2028 http://a.b/c?d=e&f#g <tag/> under_score camelCaseWORDǅ AAA aaa ---- ;;; "
     "\x1c \x00 \u00ad end   "

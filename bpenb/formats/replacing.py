@@ -5,7 +5,8 @@
     3. rename  .tokenizer.1f3a.part/ -> tokenizer/
     4. delete  .tokenizer.old/
 
-A folder that holds foreign files is not replaced: our files are written into it one by one.
+A folder that holds foreign files is not replaced: our files are written into it one by one. So is
+one that cannot be moved, or that somebody works in: a mount point, the current folder.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def write_folder(
         backup = _backup(target)
         if not target.exists() and _is_ours(backup, known, marker):
             backup.replace(target)  # a run before this one ended between its two renames
-        if _is_replaceable(target, known, marker):
+        if _is_replaceable(target, known, marker) and not Path.cwd().is_relative_to(target):
             _replace(target, files, known, marker)
         else:
             _write_one_by_one(target, files, known, marker)

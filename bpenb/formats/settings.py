@@ -68,7 +68,7 @@ def read_settings(path: Path) -> Settings:
     if version != FORMAT_VERSION:
         raise FormatError(
             f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads "
-            f"version {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}: install that version"
+            f"version {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}"
         )
     return Settings(
         pattern=_parse_pattern(top.get("pattern"), path),

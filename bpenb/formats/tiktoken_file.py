@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bpenb.errors import FormatError, OutputError
-from bpenb.formats.boundaries import boundary_holds, byte_age
+from bpenb.formats.boundaries import boundary_holds, byte_age, self_made_ids
 from bpenb.formats.reading import read_bytes
 from bpenb.model import BPEModel
 
@@ -29,32 +29,21 @@ def tiktoken_file(model: BPEModel) -> bytes:
     Raises:
         OutputError: merges that a reader could not recover from the tokens and their ids.
     """
-    vocab = model.ordinary_vocab()
-    _check_recoverable(model, vocab)
-    lines = [b"%s %d\n" % (b64encode(token), token_id) for token_id, token in vocab.items()]
-    return b"".join(lines)
-
-
-def _check_recoverable(model: BPEModel, vocab: Mapping[int, bytes]) -> None:
-    def refuse(token_id: int, why: str) -> OutputError:
-        return OutputError(f"a .tiktoken file cannot hold this tokenizer: token {token_id} {why}")
-
-    merge_ids = model.merge_ids.tolist()
-    for earlier, later in pairwise(merge_ids):
+    for earlier, later in pairwise(model.merge_ids.tolist()):
         if earlier >= later:
-            raise refuse(later, f"merges after token {earlier}: there, the id is the rank")
-    age = {token_id: byte_age(token[0]) for token_id, token in vocab.items() if len(token) == 1}
-    unmade = vocab.keys() - age.keys() - set(merge_ids)
-    if unmade:
-        raise refuse(min(unmade), f"({vocab[min(unmade)]!r}) is made by no merge")
-    parts: dict[int, tuple[int, int]] = {}
-    made: dict[tuple[int, int], int] = {}
-    for rank, (left_id, right_id) in enumerate(model.merges.tolist()):
-        pair = (age[left_id], age[right_id])
-        if not boundary_holds(*pair, parts, made):
-            raise refuse(merge_ids[rank], f"({vocab[merge_ids[rank]]!r}) is not what its own bytes merge to")
-        parts[rank] = pair
-        made[pair] = age[merge_ids[rank]] = rank
+            raise OutputError(
+                f"a .tiktoken file cannot hold this tokenizer: its rank is the id, but token {later} merges "
+                f"after token {earlier}"
+            )
+    vocab = model.ordinary_vocab()
+    strange = vocab.keys() - self_made_ids(model)
+    if strange:
+        token = vocab[min(strange)]
+        raise OutputError(
+            f"a .tiktoken file cannot hold this tokenizer: token {min(strange)} ({token!r}) is not what its own "
+            "bytes merge to; if it is a special token, name it as one"
+        )
+    return b"".join(b"%s %d\n" % (b64encode(token), token_id) for token_id, token in vocab.items())
 
 
 def read_tiktoken(path: Path) -> dict[int, bytes]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bpenb._arrays import ByteArray, Int64Array
+from bpenb._jit import is_compiled
 from bpenb.errors import InvalidUtf8Error, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
@@ -140,6 +141,14 @@ class CompiledEngine:
         self._scan = _SCANS[pattern.name]
         self._specials = make_special_table(special_tokens)
         self._classes = class_table()
+
+    @staticmethod
+    def kernels_compiled() -> bool:
+        """Tell whether every kernel of the engine is on disk."""
+        return is_compiled(
+            find_segments, fill_planes, set_breaks, scan_gpt2, split_contractions, scan_whitespace,
+            scan_cl100k, split_numbers, split_folded_contractions, scan_o200k,
+        )  # fmt: skip
 
     def find_segments(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
         """Return the plain stretches between special tokens.

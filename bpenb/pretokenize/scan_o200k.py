@@ -153,17 +153,17 @@ def pretoken_end(text, planes, i, end):
 
 
 @kernel
-def scan_o200k(text, planes, segment_starts, segment_ends):
+def scan_o200k(text, planes, segments):
     """Mark the starts of the o200k pattern in every segment.
 
     planes       : uint64[N_PLANES, n_blocks + 1], filled, BREAK set also behind each segment;
                    START cleared, is written
-    segment_starts, segment_ends : int64[n]
+    segments     : int64[n, 2]
     O(n_bytes)
     """
-    for s in range(segment_starts.shape[0]):
-        i = segment_starts[s]
-        end = segment_ends[s]
+    for s in range(segments.shape[0]):
+        i = segments[s, 0]
+        end = segments[s, 1]
         while i < end:
             set_start(planes, i)
             i = pretoken_end(text, planes, i, end)

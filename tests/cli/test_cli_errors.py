@@ -24,7 +24,7 @@ Cli = Callable[..., Result]
         (["train"], "INPUT"),
         (["encode"], "FILE"),
         (["train", "corpus.txt", "--vocab", "many"], "--vocab"),
-        (["train", "corpus.txt", "--vocab-size", "many"], "many"),
+        (["train", "corpus.txt", "--vocab-size", "many"], "integer"),
         (["train", "corpus.txt", "--ties", "rust"], "huggingface"),
         (["train", "corpus.txt", "--progress", "loud"], "json"),
         (["train", "corpus.txt", "--errors", "ignore"], "replace"),

@@ -21,7 +21,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file that keeps each command busy for many seconds: all its words are distinct."""
     path = tmp_path_factory.mktemp("large") / "large.txt"
     with path.open("w", encoding="utf-8") as file:
-        for k in range(400):
+        for k in range(200):
             file.write("".join(f" word{k * 20_000 + i:x}q{i * 7919 % 65536:x}" for i in range(20_000)))
             file.write(TEXT)
     yield path

@@ -94,6 +94,30 @@ def test_every_cut_in_two(name: str) -> None:
     assert list(TOKENIZERS[name].encode_iterable(text)) == whole  # a str is an iterable of str, too
 
 
+def every_text(alphabet: str, longest: int) -> list[bytes]:
+    return ["".join(t).encode() for n in range(longest + 1) for t in itertools.product(alphabet, repeat=n)]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "o200k", CUSTOM])
+def test_a_cut_holds_whatever_comes_after(name: str) -> None:
+    """All short texts, all short continuations: a cut is never taken back."""
+    splitter = Tokenizer(VOCAB, PAIRS, ["x", "xyz", "zx"], name).encoder.splitter
+
+    def split(text: bytes) -> list[tuple[int, int]]:
+        ends, special_ids = splitter.split(text)
+        return list(zip(ends.tolist(), special_ids.tolist(), strict=True))
+
+    for text in every_text("xyz ", 5):
+        cut_at = splitter.last_cut(text)
+        if cut_at is None:
+            continue
+        assert 0 < cut_at <= len(text)
+        left = split(text[:cut_at])
+        for more in every_text("xyz ", 2):
+            right = [(end + cut_at, special_id) for end, special_id in split((text + more)[cut_at:])]
+            assert split(text + more) == left + right
+
+
 # --- laziness -------------------------------------------------------------------------------------
 
 

@@ -7,15 +7,21 @@ A few buffers go round, so memory holds them and the tables, however large the c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
 from queue import SimpleQueue
+from typing import Self
 
 import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array
-from bpenb.corpus import FilledRoom
+from bpenb._jit import is_compiled
+from bpenb.corpus import CutFinder, FilledRoom, SpecialScanner, TakeRoom, fill_from_documents
 from bpenb.counting.gather import gather_tables
-from bpenb.counting.table import WordTable
+from bpenb.counting.order import sort_buckets
+from bpenb.counting.table import WordTable, add_words
 from bpenb.counting.tally import (
     BATCH,
     FRONT_ROWS,
@@ -26,11 +32,22 @@ from bpenb.counting.tally import (
     tally_pretokens,
 )
 from bpenb.errors import CountsError, InvalidUtf8Error
-from bpenb.pretokenize import START, CompiledEngine, ScanBuffer, Utf8Errors, first_invalid
+from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
+from bpenb.pretokenize import (
+    START,
+    CompiledEngine,
+    DocumentBatch,
+    ScanBuffer,
+    TextTask,
+    Utf8Errors,
+    WordArrays,
+    first_invalid,
+)
+from bpenb.progress import Reporter
 
-__all__ = ["CompiledCounter"]
+__all__ = ["CompiledCountJob", "count_in_threads", "kernels_compiled", "warmup"]
 
-BUFFER_BYTES = 1 << 19
+BUFFER_BYTES = 1 << 19  # text and planes stay in the second-level cache, beside the front table
 
 
 class _TallyWorker:
@@ -100,7 +117,7 @@ def _replaced(buffer: ScanBuffer, segments: Int64Array) -> tuple[ScanBuffer, Int
     return replaced, np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1).astype(np.int64)
 
 
-class CompiledCounter:
+class _Crew:
     """Counts filled buffers in threads; the words do not depend on how many, nor on the buffers.
 
     Args:
@@ -112,12 +129,14 @@ class CompiledCounter:
         n_bytes: bytes counted.
     """
 
-    def __init__(self, engine: CompiledEngine, errors: Utf8Errors, workers: int) -> None:
+    def __init__(
+        self, engine: CompiledEngine, errors: Utf8Errors, workers: int, buffer_bytes: int = BUFFER_BYTES
+    ) -> None:
         self._workers = [_TallyWorker(engine, errors) for _ in range(workers)]
         self._idle: SimpleQueue[_TallyWorker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        self._free = [ScanBuffer(BUFFER_BYTES) for _ in range(workers + 1 if workers > 1 else 1)]
+        self._free = [ScanBuffer(buffer_bytes) for _ in range(workers + 1 if workers > 1 else 1)]
         self._running: dict[Future[None], FilledRoom] = {}
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="bpenb-count") if workers > 1 else None
         self.n_bytes = 0
@@ -171,9 +190,96 @@ class CompiledCounter:
         tables = [worker.finish().arrays for worker in self._workers]
         return gather_tables(tables, len(tables))
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Let the threads end; what they have not begun is dropped."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def count_in_threads(
+    fill: Callable[[TakeRoom], Iterator[FilledRoom]],
+    engine: CompiledEngine,
+    errors: Utf8Errors,
+    workers: int,
+    buffer_bytes: int | None,
+    reporter: Reporter,
+) -> tuple[tuple[ByteArray, Int64Array, CountArray], int]:
+    """Count everything that `fill` puts into buffers, reporting the bytes done.
+
+    Args:
+        fill: takes a function that returns a free buffer, and yields filled ones.
+        engine: of the pattern and special tokens.
+        errors: `strict` or `replace`.
+        workers: threads; 1 counts in this one.
+        buffer_bytes: text per buffer; None: what measured best.
+        reporter: in the phase `count`.
+
+    Returns:
+        (word_bytes, word_offsets, word_counts) in order, and the bytes counted.
+
+    Raises:
+        CountsError: the count of a word passes 2⁶³ − 1.
+        InvalidUtf8Error: text that is not UTF-8, if `errors` is `strict`.
+    """
+    with _Crew(engine, errors, workers, buffer_bytes or BUFFER_BYTES) as crew:
+        for filled in fill(crew.take_room):
+            crew.add(filled)
+            reporter.update(crew.n_bytes, words=crew.n_words, pretokens=crew.n_pretokens)
+        words = crew.finish()
+    return words, crew.n_bytes
+
+
+@dataclass(frozen=True)
+class CompiledCountJob:
+    """Counts the words of a task with the compiled engine, for processes.
+
+    Example:
+        >>> from bpenb.patterns import resolve_pattern
+        >>> job = CompiledCountJob(resolve_pattern("gpt2"), ("<s>",), "strict")
+        >>> words = job(DocumentBatch(0, [b"hi hi", b"hi<s>"]))
+        >>> words.word_bytes.tobytes(), words.word_counts.tolist()
+        (b' hihi', [1, 2])
+    """
+
+    pattern: SplitPattern
+    special_tokens: tuple[str, ...]
+    errors: Utf8Errors
+
+    @cached_property
+    def engine(self) -> CompiledEngine:
+        """The engine, built where it is used."""
+        return CompiledEngine(self.pattern, self.special_tokens)
+
+    def __call__(self, task: TextTask) -> WordArrays:
+        """Count the words of a task."""
+        worker = _TallyWorker(self.engine, self.errors)
+        for data, source, base in task.texts():
+            buffer = ScanBuffer(len(data))
+            buffer.fill(data)
+            filled = FilledRoom(buffer)
+            filled.add(len(data), source, base)
+            worker.count(filled)
+        return WordArrays(*gather_tables([worker.finish().arrays], 1))
+
+
+def kernels_compiled() -> bool:
+    """Tell whether counting can start without compiling."""
+    return is_compiled(tally_pretokens, flush_front, add_words, sort_buckets) and CompiledEngine.kernels_compiled()
+
+
+def warmup() -> None:
+    """Compile (or load) every kernel of counting by counting a few bytes with each pattern."""
+    for name in PATTERNS:
+        engine = CompiledEngine(resolve_pattern(name), ("<s>",))
+        with _Crew(engine, "strict", 1, 4096) as crew:
+            for filled in fill_from_documents([b"it's<s>a"], CutFinder(resolve_pattern(name), SpecialScanner(())), crew.take_room):
+                crew.add(filled)
+            words = crew.finish()
+    table = WordTable(8)
+    table.add(*words)
+    table.reserve(64, 0)
 
 

@@ -1,0 +1,50 @@
+"""BPE encoding, slow and readable: cut at special tokens, cut by the pattern, merge by rank."""
+
+from __future__ import annotations
+
+from tests.oracles.pretokenizer import pretokens
+from tests.oracles.specials import find_specials
+
+
+def encode(
+    text: str, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]], special_tokens: list[str], pattern: str
+) -> list[int]:
+    """Return the token ids of a text.
+
+    Special tokens match leftmost, then longest. Where two ids have the bytes of one, its own is
+    the higher. `pattern` is a regex.
+    """
+    higher, lower = {}, {}
+    for token_id, token in sorted(vocab.items()):
+        higher[token] = token_id
+        lower.setdefault(token, token_id)
+    data, ids, position = text.encode(), [], 0
+    for start, end in [*find_specials(data, special_tokens), (len(data), len(data))]:
+        for pretoken in pretokens(data[position:start].decode(), pattern):
+            ids += [lower[token] for token in encode_pretoken(pretoken.encode(), merges)]
+        if start < end:
+            ids.append(higher[data[start:end]])
+        position = end
+    return ids
+
+
+def encode_pretoken(pretoken: bytes, merges: list[tuple[bytes, bytes]]) -> list[bytes]:
+    """Merge the pair of lowest rank, everywhere from left to right, until no pair is left to merge."""
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    tokens = [bytes([byte]) for byte in pretoken]
+    while True:
+        found = [pair for pair in zip(tokens[:-1], tokens[1:], strict=True) if pair in ranks]
+        if not found:
+            return tokens
+        tokens = merge(tokens, min(found, key=ranks.__getitem__))
+
+
+def merge(tokens: list[bytes], pair: tuple[bytes, bytes]) -> list[bytes]:
+    """Join a pair wherever it stands, from left to right, without overlap."""
+    joined: list[bytes] = []
+    i = 0
+    while i < len(tokens):
+        width = 2 if tuple(tokens[i : i + 2]) == pair else 1
+        joined.append(b"".join(tokens[i : i + width]))
+        i += width
+    return joined
