@@ -26,17 +26,18 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import llvmlite
 import numba
 import numpy as np
 from numba import prange
+from numba.core import event
 
-__all__ = ["JIT_DISABLED", "ParallelKernel", "cache_folder", "helper", "is_compiled", "kernel",
-           "parallel_entry_is_cheap", "parallel_kernel", "prange", "thread_count"]  # fmt: skip
+__all__ = ["JIT_DISABLED", "ParallelKernel", "cache_folder", "first_compile", "helper", "is_compiled",
+           "kernel", "parallel_entry_is_cheap", "parallel_kernel", "prange", "thread_count"]  # fmt: skip
 
-F = TypeVar("F", bound=Callable[..., Any])
+Kernel: TypeAlias = Callable[..., Any]  # kernels carry no annotations: Numba would not read them
 
 _CONFIG: Any = numba.config
 JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: kernels are plain Python
@@ -185,15 +186,15 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
 # --- the decorators -------------------------------------------------------------------------------
 
 
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile `function` at its first call: arrays and scalars in, a count, a status or nothing out."""
-    compiled: F = _compile(function)
+    compiled: Kernel = _compile(function)
     return compiled
 
 
-def helper(function: F) -> F:
+def helper(function: Callable[..., Any]) -> Kernel:
     """Compile a small function into each kernel that calls it."""
-    inlined: F = numba.njit(forceinline=True, **_OPTIONS)(function)
+    inlined: Kernel = numba.njit(forceinline=True, **_OPTIONS)(function)
     return inlined
 
 
@@ -279,9 +280,32 @@ def is_compiled(*kernels: Any) -> bool:
     """Tell whether these kernels are on disk already, so that a first call does not compile."""
     if JIT_DISABLED:
         return True
-    forms = [k.parallel if isinstance(k, ParallelKernel) else k for k in kernels]
+    forms: list[Any] = [k.parallel if isinstance(k, ParallelKernel) else k for k in kernels]
     return all(form.signatures or _is_on_disk(form) for form in forms)
 
 
 def _is_on_disk(dispatcher: Any) -> bool:
     return cache_folder() is not None and Path(dispatcher._cache._cache_file._index_path).exists()
+
+
+class _FirstCompile(event.Listener):
+    """Calls `callback` once, when Numba begins to compile a function of this package."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def on_start(self, event: Any) -> None:
+        callback = self._callback
+        if callback is not None and event.data["dispatcher"].py_func.__module__.startswith("bpenb."):
+            self._callback = None
+            callback()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def first_compile(callback: Callable[[], None]) -> Iterator[None]:
+    """Call `callback` if and when a kernel is compiled in the block, not merely loaded from disk."""
+    with event.install_listener("numba:compile", _FirstCompile(callback)):
+        yield

@@ -6,16 +6,18 @@ Each room with kernels has `kernels_compiled` and `warmup` at its door.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from bpenb.errors import BpenbError
 
-__all__ = ["ROOMS", "compile_seconds", "is_warm", "warmup"]
+__all__ = ["ROOMS", "is_warm", "noticed_compiling", "warmup"]
 
-# Seconds to compile a room's kernels, measured with an empty cache on a 2-core machine: what a
-# first run says it will take.
-ROOMS: dict[str, float] = {"counting": 2, "training": 5, "encoding": 4}
+# Seconds to compile what a run with one split pattern needs of each room (empty cache, 2 cores):
+# what a first run says it may take.
+ROOMS: dict[str, float] = {"counting": 7, "training": 7, "encoding": 3}
 
 
 def _door(room: str) -> Any:
@@ -24,10 +26,23 @@ def _door(room: str) -> Any:
     return import_module(f"bpenb.{room}")
 
 
-def compile_seconds(room: str) -> float:
-    """Return about how many seconds the kernels of a room take to compile."""
-    _door(room)
-    return ROOMS[room]
+@contextmanager
+def noticed_compiling(notice: Callable[[float], None], *rooms: str) -> Iterator[None]:
+    """Call `notice` once if the block compiles a kernel, at the moment when that begins.
+
+    Args:
+        notice: takes the seconds that compiling may take at most, on a machine of 2 processors.
+        *rooms: of `ROOMS`, those that the block uses.
+
+    Example:
+        >>> with noticed_compiling(print, "counting", "training"):
+        ...     pass
+    """
+    from bpenb._jit import first_compile
+
+    seconds = sum(ROOMS[room] for room in rooms)
+    with first_compile(lambda: notice(seconds)):
+        yield
 
 
 def is_warm(room: str) -> bool:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bpenb._arrays import IdArray
-from bpenb.corpus import normalize_special_tokens
 from bpenb.encoding.decode_ids import check_id, decode_to_bytes
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.streaming import encode_items, utf8_bytes
@@ -107,21 +105,23 @@ class Tokenizer:
         """
         from bpenb.formats import load_vocab_merges
 
-        specials = normalize_special_tokens(special_tokens or ())
-        model = load_vocab_merges(Path(vocab_path), Path(merges_path), specials, resolve_pattern(pattern))
-        return cls.from_model(model)
+        return cls.from_model(load_vocab_merges(vocab_path, merges_path, special_tokens, pattern))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
-        """Read a tokenizer that was saved: a folder, or one file of a known format.
+    def load(cls, path: str | os.PathLike[str], *, pattern: str | SplitPattern | None = None) -> Tokenizer:
+        """Read a tokenizer that bpenb or somebody else saved: a folder, or one file.
+
+        Args:
+            path: a folder, a tokenizer.json, a vocab.json with merges.txt beside it, or a .tiktoken file.
+            pattern: needed where no file tells it, as for a .tiktoken file.
 
         Raises:
-            FormatError: not a tokenizer, or a damaged one.
+            FormatError: not a tokenizer, or a damaged one; the message names the file.
             ModelError: a vocab and merges that do not belong together.
         """
-        from bpenb.formats import load
+        from bpenb.formats import load_model
 
-        return cls.from_model(load(path))
+        return cls.from_model(load_model(path, pattern=pattern))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a folder with the tokenizer in every format; see `bpenb.formats`.

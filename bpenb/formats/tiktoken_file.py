@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from bpenb.errors import FormatError, OutputError
+from bpenb.errors import FormatError, ModelError, OutputError
 from bpenb.formats.boundaries import boundary_holds, byte_age, self_made_ids
 from bpenb.formats.reading import read_bytes
 from bpenb.model import BPEModel
@@ -40,8 +40,8 @@ def tiktoken_file(model: BPEModel) -> bytes:
     if strange:
         token = vocab[min(strange)]
         raise OutputError(
-            f"a .tiktoken file cannot hold this tokenizer: token {min(strange)} ({token!r}) is not what its own "
-            "bytes merge to; if it is a special token, name it as one"
+            f"a .tiktoken file cannot hold this tokenizer: token {min(strange)} ({token!r}) is not what "
+            "its own bytes merge to; if it is a special token, name it as one"
         )
     return b"".join(b"%s %d\n" % (b64encode(token), token_id) for token_id, token in vocab.items())
 
@@ -87,7 +87,7 @@ def recover_merges(vocab: Mapping[int, bytes]) -> list[tuple[bytes, bytes]]:
         Pairs of bytes, by rank: one for each token of two bytes or more.
 
     Raises:
-        FormatError: a token that its own bytes do not merge to; the message names it.
+        ModelError: a token that its own bytes do not merge to; the message names it.
 
     Example:
         >>> recover_merges({97: b"a", 98: b"b", 256: b"ab", 257: b"aba"})
@@ -115,5 +115,5 @@ def recover_merges(vocab: Mapping[int, bytes]) -> list[tuple[bytes, bytes]]:
             lengths.add(size)
             break
         else:
-            raise FormatError(f"token {token_id} ({token!r}) is not what its own bytes merge to")
+            raise ModelError(f"token {token_id} ({token!r}) is not what its own bytes merge to")
     return merges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,10 +38,9 @@ def standard_library() -> Path:
 
 def _text_files(root: Path) -> Iterator[Path]:
     """Yield the .py and .txt files below a folder, in the same order on every system."""
-    for path in sorted(root.rglob("*"), key=Path.as_posix):
-        wanted = path.suffix in (".py", ".txt") and not LEFT_OUT & set(path.relative_to(root).parts)
-        if wanted and path.is_file():
-            yield path
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = sorted(set(subfolders) - LEFT_OUT)
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".txt")))
 
 
 def _read_utf8(path: Path) -> bytes | None:

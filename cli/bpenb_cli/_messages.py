@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from bpenb_cli._options import ProgressStyle
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-__all__ = ["catch_warnings", "event", "fail", "note", "set_style", "show_table", "style", "warning"]
+__all__ = ["below", "catch_warnings", "event", "fail", "note", "set_style", "style", "warning"]
 
 _style = ProgressStyle.AUTO
+_end_line: Callable[[], None] = lambda: None  # noqa: E731
 
 
 def set_style(style: ProgressStyle) -> None:
@@ -33,10 +33,23 @@ def event(kind: str, **fields: Any) -> None:
     print(json.dumps({"event": kind, **fields}), file=sys.stderr, flush=True)
 
 
+@contextmanager
+def below(end_line: Callable[[], None]) -> Iterator[None]:
+    """Call `end_line` before whatever is said in the block, and at its end: a bar may be drawn there."""
+    global _end_line
+    before, _end_line = _end_line, end_line
+    try:
+        yield
+    finally:
+        end_line()
+        _end_line = before
+
+
 def _say(kind: str, prefix: str, text: str) -> None:
     if _style is ProgressStyle.JSON:
         event(kind, text=text)
     else:
+        _end_line()
         print(f"{prefix}{text}", file=sys.stderr, flush=True)
 
 
@@ -55,14 +68,6 @@ def fail(text: str, code: int) -> int:
     """Tell in one line why nothing came of it; return the exit code."""
     _say("error", "bpenb: ", " ".join(text.split()))
     return code
-
-
-def show_table(table: Table) -> None:
-    """Show a table, with `--progress auto` only."""
-    if _style is ProgressStyle.AUTO:
-        from rich.console import Console
-
-        Console(stderr=True, highlight=False).print(table)
 
 
 def catch_warnings() -> None:

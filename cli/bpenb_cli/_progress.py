@@ -32,21 +32,27 @@ def _write_json(progress: Progress) -> None:
 
 
 @contextmanager
-def shown_progress(style: ProgressStyle) -> Iterator[ProgressCallback | None]:
+def shown_progress(style: ProgressStyle, *rooms: str) -> Iterator[ProgressCallback | None]:
     """Say everything in this style; give the callable that shows progress so.
 
-    With `auto` that is the bar, which writes plain lines where stderr is no terminal.
+    With `auto` that is the bar, which writes plain lines where stderr is no terminal. On a first
+    run it is said that the kernels of `rooms` are being compiled.
     """
-    _messages.set_style(style)
-    if style is ProgressStyle.NONE:
-        yield None
-    elif style is ProgressStyle.JSON:
-        yield _write_json
-    else:
-        from bpenb._bar import Bar
+    from bpenb.warmup import noticed_compiling
 
-        bar = Bar()
-        try:
-            yield bar
-        finally:
-            bar.close()
+    _messages.set_style(style)
+    with noticed_compiling(_say_compiling, *rooms):
+        if style is ProgressStyle.NONE:
+            yield None
+        elif style is ProgressStyle.JSON:
+            yield _write_json
+        else:
+            from bpenb._bar import Bar
+
+            bar = Bar()
+            with _messages.below(bar.close):
+                yield bar
+
+
+def _say_compiling(seconds: float) -> None:
+    _messages.note(f"first run: compiling kernels, up to {seconds:.0f} s; later runs find them on disk")

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bpenb_cli import _messages
 from bpenb_cli._options import ProgressStyle
 
-__all__ = ["show_summary", "spell_token"]
+__all__ = ["show_summary", "spell_tokens"]
 
 
-def spell_token(token: str) -> str:
-    """Return a token so that its spaces and line ends are seen, and no long one floods the line."""
-    spelled = repr(token)[1:-1]
-    return f"'{spelled}'" if len(spelled) <= 40 else f"'{spelled[:37]}…'"
+def spell_tokens(tokens: Sequence[str]) -> str:
+    """Return tokens one to a line, so that their spaces and line ends are seen and none floods it.
+
+    Example:
+        >>> print(spell_tokens(["  the\\n", "#" * 80]))
+        ··the\\n
+        ####################################… (80 characters)
+    """
+    lines = []
+    for token in tokens:
+        spelled = repr(token)[1:-1].replace(" ", "·")
+        cut = f"{spelled[:36]}… ({len(token)} characters)"
+        lines.append(spelled if len(spelled) <= len(cut) else cut)
+    return "\n".join(lines)
 
 
 def _notice_small_vocab(report: Mapping[str, Any]) -> None:
@@ -32,18 +43,22 @@ def show_summary(report: Mapping[str, Any], output: Path) -> None:
     _notice_small_vocab(report)
     if _messages.style() is ProgressStyle.JSON:
         _messages.event("summary", output=str(output), **report)
+    if _messages.style() is not ProgressStyle.AUTO:
         return
     from bpenb._bar import format_amount, format_seconds
+    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     sizes = report["sizes"]
     phases = [f"{phase} {format_seconds(seconds)}" for phase, seconds in report["seconds"].items()]
-    table = Table(show_header=False, title=f"tokenizer in {output}", title_justify="left")
+    table = Table(show_header=False)
+    table.add_row("saved", Text(f"{output}{os.sep}"))
     table.add_row("vocab", f"{sizes['n_vocab']:,} tokens, {sizes['merges']:,} merges")
     table.add_row("text", f"{format_amount(sizes['text_bytes'], 'bytes')}, {sizes['distinct_words']:,} words")
     if sizes["bytes_per_token"]:
         table.add_row("compression", f"{sizes['bytes_per_token']:.3f} bytes per token on this text")
     table.add_row("time", ", ".join(phases))
     table.add_row("peak memory", format_amount(report["peak_memory_bytes"], "bytes"))
-    table.add_row("longest tokens", " ".join(spell_token(token) for token in report["longest_tokens"][:5]))
-    _messages.show_table(table)
+    table.add_row("longest tokens", Text(spell_tokens(report["longest_tokens"][:5])))
+    Console(stderr=True, highlight=False).print(table)

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bpenb_cli import _options as options
-from bpenb_cli._first_run import announce_compiling
 from bpenb_cli._progress import shown_progress
 
 __all__ = ["EXAMPLE", "decode"]
@@ -22,12 +21,11 @@ def decode(
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Decode token ids; the text goes to standard output, byte for byte."""
-    with shown_progress(progress) as show:
+    with shown_progress(progress, "encoding") as show:
         from bpenb import Tokenizer
         from bpenb.dataset import read_ids
         from bpenb.progress import make_reporter
 
-        announce_compiling("encoding")
         loaded = Tokenizer.load(tokenizer)
         reporter = make_reporter(show)
         reporter.start("decode", None, "tokens")

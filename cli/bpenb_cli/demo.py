@@ -10,9 +10,8 @@ import typer
 from bpenb_cli import _options as options
 from bpenb_cli._demo_corpus import standard_library
 from bpenb_cli._demo_run import DemoResult, run_demo
-from bpenb_cli._first_run import announce_compiling
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._summary import spell_token
+from bpenb_cli._summary import spell_tokens
 
 __all__ = ["EXAMPLE", "demo", "run_and_show"]
 
@@ -28,10 +27,11 @@ def demo(progress: options.ProgressOption = options.ProgressStyle.AUTO) -> None:
 
 def run_and_show(root: Path, vocab_size: int, progress: options.ProgressStyle) -> bool:
     """Run the demo on the text files below `root`; show what came out; tell whether all came back."""
-    with shown_progress(progress) as show:
-        announce_compiling("counting", "training", "encoding")
-        with tempfile.TemporaryDirectory(prefix="bpenb-demo-") as folder:
-            result = run_demo(root, Path(folder), vocab_size, show)
+    with (
+        shown_progress(progress, "counting", "training", "encoding") as show,
+        tempfile.TemporaryDirectory(prefix="bpenb-demo-") as folder,
+    ):
+        result = run_demo(root, Path(folder), vocab_size, show)
     _show(result)
     return result.comes_back
 
@@ -46,16 +46,17 @@ def _show(result: DemoResult) -> None:
     corpus, sizes, seconds = result.corpus, result.report["sizes"], result.seconds
     size = format_amount(corpus.n_bytes, "bytes")
     left_out = f" ({corpus.n_left_out} left out: not valid UTF-8)" if corpus.n_left_out else ""
-    longest = " ".join(spell_token(token) for token in result.report["longest_tokens"][:6])
+    within = ", ".join(f"{name} {format_seconds(taken)}" for name, taken in result.report["seconds"].items())
     rows = {
         "text": f"{size} of Python's standard library, {corpus.n_files:,} files{left_out}",
         "vocab": f"{sizes['n_vocab']:,} tokens, made of {sizes['distinct_words']:,} words",
         "tokens": f"{result.n_ids:,}, {corpus.n_bytes / max(result.n_ids, 1):.3f} bytes per token",
-        "longest": longest,
+        "longest": spell_tokens(result.report["longest_tokens"][:5]),
         **{phase: format_seconds(taken) for phase, taken in seconds.items()},
     }
     for phase in ("train", "encode", "decode"):
         rows[phase] += f", {format_amount(corpus.n_bytes / seconds[phase], 'bytes')}/s"
+    rows["train"] += f" ({within})"
     table = Table(show_header=False)
     for name, value in rows.items():
         table.add_row(name, Text(value))

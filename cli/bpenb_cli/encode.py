@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bpenb_cli import _options as options
-from bpenb_cli._first_run import announce_compiling
 from bpenb_cli._progress import shown_progress
 
 __all__ = ["EXAMPLE", "encode"]
@@ -23,13 +22,12 @@ def encode(
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Encode a text file; the ids go to standard output as a NumPy array (uint16 or uint32)."""
-    with shown_progress(progress) as show:
+    with shown_progress(progress, "encoding") as show:
         from bpenb import Tokenizer
         from bpenb.dataset import NpyWriter
         from bpenb.encoding import encode_file_blocks
         from bpenb.progress import make_reporter
 
-        announce_compiling("encoding")
         loaded = Tokenizer.load(tokenizer)
         reporter = make_reporter(show)
         with NpyWriter("-", loaded.n_vocab) as out:

@@ -10,6 +10,7 @@ Whatever the code, no half-written file is left.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -68,6 +69,8 @@ def main() -> None:
     """Enter from the shell."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems send it: as Ctrl-C
     _messages.catch_warnings()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # tables, where the terminal has no UTF-8
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from bpenb_cli import _options as options
-from bpenb_cli._first_run import announce_compiling
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._summary import show_summary
@@ -45,12 +44,11 @@ def train(
     """Train a tokenizer on text files, and save it as a folder."""
     if special_token and no_special_tokens:
         raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
-    with shown_progress(progress) as show:
+    with shown_progress(progress, "counting", "training") as show:
         import bpenb
         from bpenb.formats import check_folder
 
         check_folder(output, force)  # not after an hour's work
-        announce_compiling("counting", "training")
         with profiled(profile):
             tokenizer = bpenb.train(
                 list(inputs),

@@ -12,12 +12,11 @@ EXAMPLE = "Example: pip install . && bpenb warmup"
 def warmup() -> None:
     """Compile everything once and say how long it took; later runs find it on disk."""
     from bpenb._bar import format_seconds
-    from bpenb.warmup import ROOMS, compile_seconds, is_warm, warmup
+    from bpenb.warmup import ROOMS, is_warm, warmup
 
     cold = {room for room in ROOMS if not is_warm(room)}
     if cold:
-        seconds = sum(compile_seconds(room) for room in cold)
-        _messages.note(f"compiling, about {seconds:.0f} s")
+        _messages.note("compiling the kernels of all split patterns, for half a minute or so")
     taken = warmup()
     for room, seconds in taken.items():
         print(f"{room}: {'compiled' if room in cold else 'found on disk'}, {format_seconds(seconds)}")

@@ -85,3 +85,9 @@ def test_defaults_are_those_of_the_python_api(cli: Cli, tmp_path: Path) -> None:
     assert by_command.merges == by_call.merges
     assert by_command.special_tokens == by_call.special_tokens
     assert by_command.pattern == by_call.pattern
+
+
+def test_a_terminal_without_utf8_is_no_error(cli: Cli) -> None:
+    result = cli("--help", PYTHONIOENCODING="ascii")
+    assert (result.code, result.err) == (0, "")
+    assert all(name in result.out.decode("ascii") for name in COMMANDS)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from bpenb.corpus import CutFinder, SpecialScanner, batch_documents
-from bpenb.counting import CountSettings, count, count_documents, count_files
-from bpenb.errors import CorpusError, InvalidUtf8Error, WorkerError
+from bpenb.counting import CountSettings, Workforce, count, count_documents, count_files, in_processes
+from bpenb.errors import BpenbError, CorpusError, InvalidUtf8Error, PatternError, WorkerError
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import DocumentBatch, RangeBatch, regex_unicode_version
 from bpenb.progress import Progress, Reporter
@@ -24,10 +24,33 @@ METHODS = [m for m in ("forkserver", "spawn") if m in multiprocessing.get_all_st
 SPECIALS = ("<s>", "aba")
 
 
-def settings_of(
-    pattern: str = "gpt2", specials: tuple[str, ...] = SPECIALS, errors: str = "strict"
-) -> CountSettings:
-    return CountSettings(resolve_pattern(pattern), specials, errors)  # type: ignore[arg-type]
+class Way:
+    """One of the ways to count: which engine, and where it runs."""
+
+    def __init__(self, engine: str, pool: str) -> None:
+        self.engine, self.pool = engine, pool
+
+    def settings(
+        self, pattern: str = "gpt2", specials: tuple[str, ...] = SPECIALS, errors: str = "strict"
+    ) -> CountSettings:
+        resolved = resolve_pattern(pattern)
+        engine = self.engine if resolved.name else "auto"
+        return CountSettings(resolved, specials, errors, engine)  # type: ignore[arg-type]
+
+    def crew(self, workers: int | None = None, **options: object) -> Workforce:
+        """Workers of this way; processes start however small the input."""
+        return Workforce(workers, self.pool, **{"small_input": 0, **options})  # type: ignore[arg-type]
+
+
+REGEX = Way("regex", "auto")
+THREADS = Way("compiled", "auto")
+WAYS = [REGEX, THREADS, Way("compiled", "processes")]
+
+
+@pytest.fixture(params=WAYS, ids=["regex", "threads", "processes"])
+def way(request: pytest.FixtureRequest) -> Way:
+    found: Way = request.param
+    return found
 
 
 def random_text(n_characters: int, seed: int = 0) -> bytes:
@@ -57,113 +80,111 @@ def expected(paths: list[Path], pattern: str) -> dict[bytes, int]:
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "whitespace", r"\w+|[^\w\s]"])
-def test_words_equal_the_oracle(pattern: str, corpus: list[Path]) -> None:
-    result = count_files(corpus, settings_of(pattern))
+def test_words_equal_the_oracle(way: Way, pattern: str, corpus: list[Path]) -> None:
+    result = count_files(corpus, way.settings(pattern))
     assert result.counts.to_dict() == expected(corpus, pattern)
     assert result.n_bytes == sum(path.stat().st_size for path in corpus)
     assert result.counts.pattern == resolve_pattern(pattern)
     assert result.counts.special_tokens == SPECIALS
-    assert (result.counts.engine, result.counts.unicode_version) == ("regex", regex_unicode_version())
+    engine = ("compiled", "16.0.0") if way.settings(pattern).is_compiled else ("regex", regex_unicode_version())
+    assert (result.counts.engine, result.counts.unicode_version) == engine
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("workers", "task_bytes"), [(1, 1), (1, 777), (2, 100), (3, 5_000), (4, 1 << 20)])
 def test_workers_tasks_and_start_method_change_nothing(
-    method: str, workers: int, task_bytes: int, corpus: list[Path]
+    way: Way, method: str, workers: int, task_bytes: int, corpus: list[Path]
 ) -> None:
-    whole = count_files(corpus, settings_of(), 1)
-    result = count_files(
-        corpus, settings_of(), workers, task_bytes=task_bytes, small_input=0, start_method=method
-    )
+    whole = count_files(corpus, way.settings(), way.crew(1))
+    result = count_files(corpus, way.settings(), way.crew(workers, task_bytes=task_bytes, start_method=method))
     assert result.counts.equals(whole.counts)
-    assert (result.workers_peak_rss_bytes > 0) == (workers > 1)
+    assert (result.workers_peak_rss_bytes > 0) == (workers > 1 and way is not THREADS)
     documents = [path.read_bytes() for path in corpus]
-    counted = count_documents(
-        documents, settings_of(), workers, task_bytes=task_bytes, small_input=0, start_method=method
-    )
+    counted = count_documents(documents, way.settings(), way.crew(workers, task_bytes=task_bytes, start_method=method))
     assert counted.counts.equals(whole.counts)
 
 
 @given(
+    st.sampled_from([REGEX, THREADS]),
     st.sampled_from(["gpt2", "cl100k", "o200k", r"\w+"]),
     st.lists(st.sampled_from(["a", "b", " ", "\n", "<s>", "!", "/", "中", "'s", "\u3000"]), max_size=60),
     st.integers(1, 30),
 )
 def test_documents_equal_the_oracle_for_any_task_size(
-    pattern: str, characters: list[str], task_bytes: int
+    way: Way, pattern: str, characters: list[str], task_bytes: int
 ) -> None:
     document = "".join(characters)
     documents = [document, "", document[::2], document[:7]]
-    result = count_documents(documents, settings_of(pattern), 1, task_bytes=task_bytes)
+    result = count_documents(documents, way.settings(pattern), way.crew(1, task_bytes=task_bytes))
     encoded = [text.encode() for text in documents]
     assert result.counts.to_dict() == count_words(encoded, resolve_pattern(pattern).regex, SPECIALS)
     assert result.n_bytes == sum(map(len, encoded))
 
 
-def test_the_order_of_files_changes_nothing(corpus: list[Path]) -> None:
-    assert count_files(corpus[::-1], settings_of()).counts.equals(count_files(corpus, settings_of()).counts)
+def test_the_order_of_files_changes_nothing(way: Way, corpus: list[Path]) -> None:
+    assert count_files(corpus[::-1], way.settings()).counts.equals(count_files(corpus, way.settings()).counts)
 
 
-def test_files_are_separate_documents(tmp_path: Path) -> None:
+def test_files_are_separate_documents(way: Way, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one")
     (tmp_path / "b").write_bytes(b"two")
-    assert count_files([tmp_path / "a", tmp_path / "b"], settings_of()).counts.to_dict() == {
+    assert count_files([tmp_path / "a", tmp_path / "b"], way.settings()).counts.to_dict() == {
         b"one": 1,
         b"two": 1,
     }
 
 
 @pytest.mark.parametrize("content", [b"", b" \n ", b"<s>", b"<s><s>"])
-def test_hardly_any_text(content: bytes, tmp_path: Path) -> None:
+def test_hardly_any_text(way: Way, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(content)
     words = count_words([content], resolve_pattern("gpt2").regex, SPECIALS)
-    assert count_files(path, settings_of()).counts.to_dict() == words
-    assert count_files(path, settings_of(), 2, small_input=0).counts.to_dict() == words
-    assert len(count_documents([], settings_of()).counts) == 0
+    assert count_files(path, way.settings()).counts.to_dict() == words
+    assert count_files(path, way.settings(), way.crew(2)).counts.to_dict() == words
+    assert len(count_documents([], way.settings()).counts) == 0
 
 
-def test_very_long_pretokens_and_lines(tmp_path: Path) -> None:
+def test_very_long_pretokens_and_lines(way: Way, tmp_path: Path) -> None:
     path = tmp_path / "genome"
     path.write_bytes(b"ACGT" * 500_000 + b" " + b"x y " * 500_000)
-    counts = count_files(path, settings_of(), 2, small_input=0, task_bytes=100_000).counts
+    counts = count_files(path, way.settings(), way.crew(2, task_bytes=100_000)).counts
     assert counts.to_dict() == {b"ACGT" * 500_000: 1, b" x": 500_000, b" y": 500_000, b" ": 1}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_named_pipe(tmp_path: Path) -> None:
+def test_a_named_pipe(way: Way, tmp_path: Path) -> None:
     path, data = tmp_path / "pipe", random_text(3_000)
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(data,))
     writer.start()
-    result = count_files(path, settings_of(), 2, task_bytes=1_000, small_input=0)
+    result = count_files(path, way.settings(), way.crew(2, task_bytes=1_000))
     writer.join()
     assert result.counts.to_dict() == count_words([data], resolve_pattern("gpt2").regex, SPECIALS)
 
 
-def test_reference_corpus(test_data: Path) -> None:
+def test_reference_corpus(way: Way, test_data: Path) -> None:
     path = test_data / "corpus.en"
     words = count_words([path.read_bytes()], resolve_pattern("gpt2").regex, ("<|endoftext|>",))
-    settings = settings_of("gpt2", ("<|endoftext|>",))
+    settings = way.settings("gpt2", ("<|endoftext|>",))
     assert count_files(path, settings).counts.to_dict() == words
-    assert count_files(path, settings, 2, task_bytes=9_999, small_input=0).counts.to_dict() == words
+    assert count_files(path, settings, way.crew(2, task_bytes=9_999)).counts.to_dict() == words
 
 
 # --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_invalid_utf8_has_its_place_in_the_file(workers: int, tmp_path: Path) -> None:
+def test_invalid_utf8_has_its_place_in_the_file(way: Way, workers: int, tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     head = random_text(4_000)
     path.write_bytes(head + b" x\xe4\xb8 y \xff")
     with pytest.raises(InvalidUtf8Error) as caught:
-        count_files(path, settings_of(), workers, task_bytes=500, small_input=0)
+        count_files(path, way.settings(), way.crew(workers, task_bytes=500))
     assert (caught.value.source, caught.value.offset) == (str(path), len(head) + 2)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_invalid_utf8_is_replaced_alike_for_every_task_size(workers: int, tmp_path: Path) -> None:
+def test_invalid_utf8_is_replaced_alike_for_every_task_size(way: Way, workers: int, tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     choose = random.Random(5)
     bits = [b"a", b" ", b"\xe4", b"\xe4\xb8", b"\x80", b"\xff", b"\n", b"<s>", b"\xf0\x9f", b"\xe2\x80\x80"]
@@ -171,30 +192,30 @@ def test_invalid_utf8_is_replaced_alike_for_every_task_size(workers: int, tmp_pa
     path.write_bytes(data)
     words = count_words([data], resolve_pattern("gpt2").regex, SPECIALS, errors="replace")
     for task_bytes in (3, 50, 10_000):
-        settings = settings_of(errors="replace")
-        result = count_files(path, settings, workers, task_bytes=task_bytes, small_input=0)
+        settings = way.settings(errors="replace")
+        result = count_files(path, settings, way.crew(workers, task_bytes=task_bytes))
         assert result.counts.to_dict() == words
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_document_that_is_wrong_is_named(workers: int) -> None:
+def test_the_document_that_is_wrong_is_named(way: Way, workers: int) -> None:
     documents = [b"fine"] * 7 + [b"x" * 3_000 + b" " + b"y" * 3_000 + b"\xff"] + [b"fine"] * 5
     with pytest.raises(InvalidUtf8Error, match=r"document 7: byte 6001 "):
-        count_documents(documents, settings_of(), workers, task_bytes=1_000, small_input=0)
+        count_documents(documents, way.settings(), way.crew(workers, task_bytes=1_000))
     with pytest.raises(CorpusError, match=r"document 1: lone surrogate U\+DC80 at character 0"):
-        count_documents(["a", "\udc80"], settings_of(), workers, small_input=0)
+        count_documents(["a", "\udc80"], way.settings(), way.crew(workers))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_errors_of_the_users_iterator_reach_the_user(workers: int) -> None:
+def test_errors_of_the_users_iterator_reach_the_user(way: Way, workers: int) -> None:
     def documents() -> Iterator[str]:
         yield from ["some text"] * 50
         raise LookupError("the user's own")
 
     with pytest.raises(LookupError, match="the user's own"):
-        count_documents(documents(), settings_of(), workers, task_bytes=20, small_input=0)
+        count_documents(documents(), way.settings(), way.crew(workers, task_bytes=20))
     with pytest.raises(TypeError, match="document 1"):
-        count_documents(["a", 3], settings_of(), workers, small_input=0)  # type: ignore[list-item]
+        count_documents(["a", 3], way.settings(), way.crew(workers))  # type: ignore[list-item]
 
 
 def test_documents_are_read_lazily() -> None:
@@ -213,35 +234,56 @@ def test_documents_are_read_lazily() -> None:
 
     reporter = Reporter(told)
     reporter.INTERVAL = 0.0
-    count_documents(documents(), settings_of(), 2, reporter, task_bytes=1_000, small_input=0)
+    count_documents(documents(), REGEX.settings(), REGEX.crew(2, task_bytes=1_000), reporter)
+    assert n_done == 200
+
+
+def test_threads_read_documents_lazily() -> None:
+    n_given, n_done = 0, 0
+
+    def documents() -> Iterator[bytes]:
+        nonlocal n_given
+        for _ in range(200):
+            assert n_given - n_done <= 3 + 2  # three buffers of one document, two in hand
+            n_given += 1
+            yield b"x" * 1_000
+
+    def told(progress: Progress) -> None:
+        nonlocal n_done
+        n_done = progress.done // 1_000
+
+    reporter = Reporter(told)
+    reporter.INTERVAL = 0.0
+    count_documents(documents(), THREADS.settings(), THREADS.crew(2, task_bytes=1_000), reporter)
     assert n_done == 200
 
 
 def test_a_worker_that_dies_names_its_files(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    way = REGEX
     from tests.pretokenize import pool_jobs
 
     monkeypatch.setattr(count, "WordCountJob", lambda *_: pool_jobs.die)
     with pytest.raises(WorkerError, match=r"0\.txt \(bytes 0 to .*exit code 9"):
-        count_files(corpus, settings_of(), 2, task_bytes=1_000, small_input=0)
+        count_files(corpus, way.settings(), way.crew(2, task_bytes=1_000))
 
 
 # --- how it goes about it -------------------------------------------------------------------------
 
 
 def test_small_inputs_start_no_process(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count, "WorkerPool", None)
-    count_files(corpus, settings_of(), 4)
-    count_documents(["a"] * 100, settings_of(), 4)
-    count_files(corpus, settings_of(), 1, small_input=0)
+    monkeypatch.setattr(in_processes, "WorkerPool", None)
+    count_files(corpus, REGEX.settings(), Workforce(4))
+    count_documents(["a"] * 100, REGEX.settings(), Workforce(4))
+    count_files(corpus, REGEX.settings(), REGEX.crew(1))
     with pytest.raises(TypeError):
-        count_files(corpus, settings_of(), 2, small_input=0)
+        count_files(corpus, REGEX.settings(), REGEX.crew(2))
 
 
-def test_progress_is_reported_in_bytes(corpus: list[Path]) -> None:
+def test_progress_is_reported_in_bytes(way: Way, corpus: list[Path]) -> None:
     reports: list[Progress] = []
     reporter = Reporter(reports.append)
     reporter.INTERVAL = 0.0
-    result = count_files(corpus, settings_of(), 2, reporter, task_bytes=5_000, small_input=0)
+    result = count_files(corpus, way.settings(), way.crew(2, task_bytes=5_000), reporter)
     assert [report.phase for report in reports] == ["count"] * len(reports)
     assert reports[0].total == result.n_bytes
     assert [report.done for report in reports] == sorted(report.done for report in reports)
@@ -254,15 +296,15 @@ def test_a_daemonic_process_counts_alone(corpus: list[Path], monkeypatch: pytest
     class Daemon:
         daemon = True
 
-    monkeypatch.setattr(count.multiprocessing, "current_process", Daemon)
-    monkeypatch.setattr(count, "WorkerPool", None)
-    count_files(corpus, settings_of(), 4, small_input=0)
+    monkeypatch.setattr(in_processes.multiprocessing, "current_process", Daemon)
+    monkeypatch.setattr(in_processes, "WorkerPool", None)
+    count_files(corpus, REGEX.settings(), REGEX.crew(4))
 
 
 def test_small_files_share_a_task_and_large_documents_are_cut() -> None:
     finder = CutFinder(resolve_pattern("gpt2"), SpecialScanner(()))
     documents = [b"a", b"bc", b"one two three four", b"d"]
-    tasks = list(count._document_tasks(batch_documents(documents, 5), finder, 5))
+    tasks = list(in_processes.document_tasks(batch_documents(documents, 5), finder, 5))
     assert [type(task) for task in tasks] == [
         DocumentBatch,
         RangeBatch,
@@ -281,7 +323,26 @@ def test_small_files_share_a_task_and_large_documents_are_cut() -> None:
         b"a", b"bc", b"one two", b" three", b" four", b"d",
     ]  # fmt: skip
     ranges = [task.ranges[0] for task in tasks if isinstance(task, RangeBatch)]
-    assert [str(task) for task in count._range_tasks(ranges, 10)] == [
+    assert [str(task) for task in in_processes.range_tasks(ranges, 10)] == [
         "document 2 (bytes 0 to 7) and 1 more",
         "document 2 (bytes 13 to 18)",
     ]
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def test_bad_settings() -> None:
+    gpt2, custom = resolve_pattern("gpt2"), resolve_pattern(r"\w+|\W")
+    with pytest.raises(PatternError, match="no compiled engine for the pattern"):
+        CountSettings(custom, (), engine="compiled")
+    with pytest.raises(BpenbError, match="engine is 'fast'; it must be one of auto, compiled, regex"):
+        CountSettings(gpt2, (), engine="fast")  # type: ignore[arg-type]
+    with pytest.raises(BpenbError, match="errors is 'ignore'"):
+        CountSettings(gpt2, (), errors="ignore")  # type: ignore[arg-type]
+    with pytest.raises(BpenbError, match="pool is 'fork'"):
+        Workforce(pool="fork")  # type: ignore[arg-type]
+    with pytest.raises(BpenbError, match="unit of work is 0 bytes"):
+        Workforce(task_bytes=0)
+    with pytest.raises(BpenbError, match="one thread at a time"):
+        count_documents(["a"], CountSettings(custom, ()), Workforce(pool="threads"))

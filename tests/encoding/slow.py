@@ -11,9 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from bpenb.encoding.pair_table import PairTable, make_pair_table
-from bpenb.patterns import PATTERNS
-from tests.oracles.pretokenizer import pretokens
-from tests.oracles.specials import find_specials
+from tests.oracles.encoder import merge
 
 Merge = tuple[bytes, bytes]
 
@@ -37,18 +35,6 @@ class SlowModel:
         return byte_ids, make_pair_table(merges, merge_ids)
 
 
-def join(tokens: list[bytes], pair: Merge) -> list[bytes]:
-    """Merge a pair from left to right, without overlap."""
-    out: list[bytes] = []
-    for token in tokens:
-        if out and (out[-1], token) == pair and len(out[-1]) == len(pair[0]):
-            out[-1] += token
-            out.append(b"")  # a wall: what was just made takes part in no other merge of this pass
-        else:
-            out.append(token)
-    return [token for token in out if token]
-
-
 def train(words: Sequence[bytes], n_merges: int, seed: int) -> SlowModel:
     """Merge adjacent pairs in an order of chance, and give ids by chance too: only rank decides."""
     chance = random.Random(seed)
@@ -60,19 +46,11 @@ def train(words: Sequence[bytes], n_merges: int, seed: int) -> SlowModel:
         if not pairs:
             break
         pair = chance.choice(pairs)
-        rows = [join(row, pair) for row in rows]
+        rows = [merge(row, pair) for row in rows]
         merges.append(pair)
         tokens.add(pair[0] + pair[1])
     ids = chance.sample(range(len(tokens) + 20), len(tokens))  # with holes
     return SlowModel(dict(zip(ids, sorted(tokens), strict=True)), merges)
-
-
-def encode_word(word: bytes, merges: Sequence[Merge]) -> list[bytes]:
-    """Apply every merge in the order of rank: the definition."""
-    tokens = [bytes([b]) for b in word]
-    for pair in merges:
-        tokens = join(tokens, pair)
-    return tokens
 
 
 def gpt2(folder: Path) -> SlowModel:
@@ -88,21 +66,3 @@ def gpt2(folder: Path) -> SlowModel:
     lines = (folder / "gpt2_merges.txt").read_text("utf-8").split("\n")
     merges = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     return SlowModel({i: spell(t) for t, i in raw.items()}, [(spell(a), spell(b)) for a, b in merges])
-
-
-def encode(
-    text: str, vocab: dict[int, bytes], merges: Sequence[Merge], special_tokens: dict[str, int], pattern: str
-) -> list[int]:
-    """Encode a whole text by the definition."""
-    data = text.encode()
-    ids = {token: i for i, token in vocab.items()} | {t.encode(): i for t, i in special_tokens.items()}
-    ordinary = {token: i for i, token in vocab.items() if i not in special_tokens.values()}
-    out: list[int] = []
-    position = 0
-    for start, end in [*find_specials(data, list(special_tokens)), (len(data), len(data))]:
-        for pretoken in pretokens(data[position:start].decode(), PATTERNS.get(pattern, pattern)):
-            out += [ordinary[token] for token in encode_word(pretoken.encode(), merges)]
-        if start < end:
-            out.append(ids[data[start:end]])
-        position = end
-    return out

@@ -11,7 +11,8 @@ from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
 from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, find_pair, make_pair_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.encoding.slow import SlowModel, encode_word, train
+from tests.encoding.slow import SlowModel, train
+from tests.oracles.encoder import encode_pretoken
 
 pytestmark = pytest.mark.kernels
 
@@ -35,7 +36,7 @@ def run(
 
 def expected(model: SlowModel, words: list[bytes]) -> list[int]:
     ids = model.ids()
-    return [ids[token] for word in words for token in encode_word(word, model.merges)]
+    return [ids[token] for word in words for token in encode_pretoken(word, model.merges)]
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,12 @@ from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_pretokens import encode_pretokens
 from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.pair_table import build_pair_table
-from bpenb.errors import BpenbError, EncodingError, ModelError, PatternError, UnknownTokenError
+from bpenb.errors import BpenbError, EncodingError, ModelError, OutputError, PatternError, UnknownTokenError
 from bpenb.patterns import PATTERNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.encoding.slow import encode, train
+from tests.encoding.slow import train
+from tests.oracles.encoder import encode
 
 EOT = "<|endoftext|>"
 BYTES = {i: bytes([i]) for i in range(256)}
@@ -54,8 +57,9 @@ def test_ids_are_those_of_the_oracle(
     tokenizer = Tokenizer(model.vocab, model.merges, specials, pattern)
     whole = text + "".join(seen)
     ids = tokenizer.encode(whole)
-    assert ids == encode(whole, tokenizer.vocab, model.merges, tokenizer.special_tokens, pattern)
-    assert tokenizer.encode_ordinary(whole) == encode(whole, tokenizer.vocab, model.merges, {}, pattern)
+    regex = PATTERNS.get(pattern, pattern)
+    assert ids == encode(whole, tokenizer.vocab, model.merges, specials, regex)
+    assert tokenizer.encode_ordinary(whole) == encode(whole, tokenizer.vocab, model.merges, [], regex)
     assert tokenizer.decode(ids) == whole
     assert tokenizer.decode_bytes(np.array(ids, dtype=np.uint32)) == whole.encode()
 
@@ -250,6 +254,36 @@ def test_invalid_utf8(low: Tokenizer) -> None:
     assert low.decode([0xC3]) == "\ufffd"
     assert low.decode_bytes([0xC3]) == b"\xc3"
     assert low.decode([0xF0, 0x9F, 0x98, 0x80]) == "😀"  # a character over several ids
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_saved_and_loaded(low: Tokenizer, tmp_path: Path) -> None:
+    low.save(tmp_path / "t")
+    text = f"lower{EOT}{EOT} low"
+    for path in ("t", "t/tokenizer.json", "t/vocab.json", "t/tokenizer.tiktoken"):
+        loaded = Tokenizer.load(tmp_path / path)
+        assert (loaded.vocab, loaded.merges, loaded.special_tokens) == (
+            low.vocab,
+            low.merges,
+            low.special_tokens,
+        )
+        assert loaded.encode(text) == low.encode(text)
+        assert "_pairs" in vars(loaded.encoder)  # compiled by the constructor
+    files = Tokenizer.from_files(tmp_path / "t/vocab.json", tmp_path / "t/merges.txt", SPECIALS)
+    assert files.encode(text) == low.encode(text)
+    low.save(tmp_path / "t")
+    (tmp_path / "t" / "mine").write_text("keep")
+    with pytest.raises(OutputError):
+        low.save(tmp_path / "t")
+    low.save(tmp_path / "t", force=True)
+    assert (tmp_path / "t" / "mine").read_text() == "keep"
+
+
+def test_the_report_is_saved(low: Tokenizer, tmp_path: Path) -> None:
+    Tokenizer.from_model(low.model, report={"seconds": 1}).save(tmp_path / "t")
+    assert json.loads((tmp_path / "t" / "report.json").read_text("utf-8")) == {"seconds": 1}
 
 
 # --- the rest of the door -------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from bpenb._byte_map import BYTE_TO_CHARACTER, GPT2_BYTE_ORDER
 from bpenb.model import BPEModel
+from bpenb.patterns import resolve_pattern
 from hypothesis import strategies as st
 from tests.oracles import trainer
+from tests.oracles.encoder import encode
 from tests.oracles.pretokenizer import pretokens
 from tests.oracles.specials import plain_stretches
 
@@ -28,11 +30,13 @@ def byte_order(ties: str, special_tokens: list[str]) -> np.ndarray:
 
 
 def trained(
-    text: str, n_merges: int = 20, special_tokens: list[str] | None = None, ties: str = "cs336", pattern: str = "gpt2"
+    text: str,
+    n_merges: int = 20,
+    special_tokens: list[str] | None = None,
+    ties: str = "cs336",
+    pattern: str = "gpt2",
 ) -> BPEModel:
     """The model of a text."""
-    from bpenb.patterns import resolve_pattern
-
     names = special_tokens or []
     regex = resolve_pattern(pattern).regex
     stretches = [stretch.decode() for stretch in plain_stretches(text.encode(), names)]
@@ -59,6 +63,13 @@ def models(draw: st.DrawFn, pattern: str | None = None) -> BPEModel:
         draw(st.sampled_from(["cs336", "huggingface", "rustbpe"])),
         pattern or draw(st.sampled_from(["gpt2", "cl100k", "qwen2", "o200k", "whitespace", r"[a-z]+|\d"])),
     )
+
+
+def ids_of(model: BPEModel, text: str) -> list[int]:
+    """The ids of a text, by the oracle."""
+    names = model.special_tokens
+    vocab = model.ordinary_vocab() | {token_id: name.encode() for name, token_id in names.items()}
+    return encode(text, vocab, model.merge_pairs(), list(names), model.pattern.regex)
 
 
 def facts(model: BPEModel, *leave_out: str) -> dict[str, Any]:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tests.oracles.pretokenizer import pretokens
 from tests.oracles.specials import find_specials
 
 
 def encode(
-    text: str, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]], special_tokens: list[str], pattern: str
+    text: str,
+    vocab: dict[int, bytes],
+    merges: list[tuple[bytes, bytes]],
+    special_tokens: list[str],
+    pattern: str,
 ) -> list[int]:
     """Return the token ids of a text.
 
     Special tokens match leftmost, then longest. Where two ids have the bytes of one, its own is
-    the higher. `pattern` is a regex.
+    the one that comes later in `vocab`. `pattern` is a regex.
     """
-    higher, lower = {}, {}
-    for token_id, token in sorted(vocab.items()):
-        higher[token] = token_id
-        lower.setdefault(token, token_id)
+    first = {token: token_id for token_id, token in reversed(vocab.items())}
+    last = {token: token_id for token_id, token in vocab.items()}
     data, ids, position = text.encode(), [], 0
     for start, end in [*find_specials(data, special_tokens), (len(data), len(data))]:
         for pretoken in pretokens(data[position:start].decode(), pattern):
-            ids += [lower[token] for token in encode_pretoken(pretoken.encode(), merges)]
+            ids += [first[token] for token in encode_pretoken(pretoken.encode(), merges)]
         if start < end:
-            ids.append(higher[data[start:end]])
+            ids.append(last[data[start:end]])
         position = end
     return ids
 
@@ -33,7 +37,7 @@ def encode_pretoken(pretoken: bytes, merges: list[tuple[bytes, bytes]]) -> list[
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
-        found = [pair for pair in zip(tokens[:-1], tokens[1:], strict=True) if pair in ranks]
+        found = [pair for pair in pairwise(tokens) if pair in ranks]
         if not found:
             return tokens
         tokens = merge(tokens, min(found, key=ranks.__getitem__))
