@@ -38,7 +38,8 @@ def _data_pointer(context: Any, builder: Any, array_type: Any, array: Any) -> An
 
 
 @intrinsic
-def _load_u64(typingctx, array, index):  # type: ignore[no-untyped-def]
+def _load_u64(typingctx, array, index):
+    """Return the 8 bytes of a uint8 array from `index` on as one little-endian uint64."""
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -60,6 +61,7 @@ def _little_endian(builder: Any, value: Any) -> Any:
 
 @intrinsic
 def _store_u64(typingctx, array, index, value):
+    """Write a uint64 as 8 little-endian bytes into a uint8 array."""
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -72,6 +74,7 @@ def _store_u64(typingctx, array, index, value):
 
 @intrinsic
 def _byte_swap(typingctx, value):
+    """Return a uint64 with its eight bytes in the opposite order."""
     def codegen(context, builder, signature, args):
         return _swapped(builder, args[0])
 
@@ -80,6 +83,7 @@ def _byte_swap(typingctx, value):
 
 @intrinsic
 def _trailing_zeros(typingctx, value):
+    """Return how many zero bits stand below the lowest set bit of a uint64; 64 for 0."""
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
@@ -88,6 +92,7 @@ def _trailing_zeros(typingctx, value):
 
 @intrinsic
 def _prefetch(typingctx, array, index):
+    """Ask for the cache line in which row `index` of an array begins."""
     def codegen(context, builder, signature, args):
         array_type = signature.args[0]
         data = _data_pointer(context, builder, array_type, args[0])
@@ -143,6 +148,7 @@ def _range_mask(builder: Any, lanes: Any, ranges: tuple[tuple[int, int], ...]) -
 
 @intrinsic
 def _byte_masks(typingctx, text, index):
+    """Return a uint64 for each question of BYTE_MASKS; bit i answers it for text[index + i]."""
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -156,6 +162,7 @@ def _byte_masks(typingctx, text, index):
 
 @intrinsic
 def _equal_mask(typingctx, text, index, byte):
+    """Return a uint64 whose bit i tells whether text[index + i] is `byte`."""
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -170,33 +177,40 @@ def _equal_mask(typingctx, text, index, byte):
 
 
 def _plain_load_u64(array, index):
+    """Return the 8 bytes of a uint8 array from `index` on as one little-endian uint64."""
     return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
 
 
 def _plain_store_u64(array, index, value):
+    """Write a uint64 as 8 little-endian bytes into a uint8 array."""
     array[index : index + 8] = np.frombuffer(int(value).to_bytes(8, "little"), dtype=np.uint8)
 
 
 def _plain_byte_swap(value):
+    """Return a uint64 with its eight bytes in the opposite order."""
     return np.uint64(int.from_bytes(int(value).to_bytes(8, "little"), "big"))
 
 
 def _plain_trailing_zeros(value):
+    """Return how many zero bits stand below the lowest set bit of a uint64; 64 for 0."""
     number = int(value)
     return (number & -number).bit_length() - 1 if number else 64
 
 
 def _plain_prefetch(array, index):
+    """Ask for the cache line in which row `index` of an array begins."""
     return None
 
 
 def _plain_byte_masks(text, index):
+    """Return a uint64 for each question of BYTE_MASKS; bit i answers it for text[index + i]."""
     block = text[index : index + 64].astype(np.int64)
     answers = [sum(((block >= a) & (block <= b)) for a, b in ranges) for _, ranges in BYTE_MASKS]
     return tuple(np.packbits(answer.astype(np.uint8), bitorder="little").view("<u8")[0] for answer in answers)
 
 
 def _plain_equal_mask(text, index, byte):
+    """Return a uint64 whose bit i tells whether text[index + i] is `byte`."""
     return np.packbits(text[index : index + 64] == byte, bitorder="little").view("<u8")[0]
 
 

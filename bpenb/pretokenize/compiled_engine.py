@@ -22,7 +22,7 @@ from bpenb.pretokenize.scan_o200k import scan_o200k
 from bpenb.pretokenize.segments import find_segments, make_special_table, set_breaks
 from bpenb.pretokenize.starts import list_ends
 
-__all__ = ["CompiledEngine", "ScanBuffer", "is_known"]
+__all__ = ["CompiledEngine", "ScanBuffer", "first_invalid", "is_known"]
 
 Scan: TypeAlias = Callable[["ScanBuffer", Int64Array], None]
 

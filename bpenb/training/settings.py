@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bpenb._arrays import N_BYTES
+from bpenb._byte_map import BYTE_TO_CHARACTER
 from bpenb.errors import TrainingError
 from bpenb.training.ties import check_ties
 
@@ -63,8 +64,6 @@ def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) ->
     size = check_count("vocab_size", vocab_size, 0)
     fixed = N_BYTES + len(special_tokens)
     if ties == "huggingface":
-        from bpenb.formats.byte_map import BYTE_TO_CHARACTER
-
         fixed -= len(set(special_tokens) & set(BYTE_TO_CHARACTER))
     if size < fixed:
         raise TrainingError(

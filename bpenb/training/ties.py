@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from bpenb._arrays import N_BYTES, ByteArray
+from bpenb._byte_map import BYTE_TO_CHARACTER, GPT2_BYTE_ORDER
 from bpenb._jit import helper
 from bpenb.errors import TrainingError
 
@@ -49,8 +50,6 @@ def byte_order(ties: str, special_tokens: tuple[str, ...]) -> ByteArray:
     """
     if ties != "huggingface":
         return np.arange(N_BYTES, dtype=np.uint8)
-    from bpenb.formats.byte_map import BYTE_TO_CHARACTER, GPT2_BYTE_ORDER
-
     shared = {character: byte for byte, character in enumerate(BYTE_TO_CHARACTER)}
     first = [shared[special] for special in special_tokens if special in shared]
     rest = [byte for byte in GPT2_BYTE_ORDER if byte not in first]

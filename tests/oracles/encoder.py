@@ -22,19 +22,19 @@ def encode(
     """
     first = {token: token_id for token_id, token in reversed(vocab.items())}
     last = {token: token_id for token_id, token in vocab.items()}
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
     data, ids, position = text.encode(), [], 0
     for start, end in [*find_specials(data, special_tokens), (len(data), len(data))]:
         for pretoken in pretokens(data[position:start].decode(), pattern):
-            ids += [first[token] for token in encode_pretoken(pretoken.encode(), merges)]
+            ids += [first[token] for token in encode_pretoken(pretoken.encode(), ranks)]
         if start < end:
             ids.append(last[data[start:end]])
         position = end
     return ids
 
 
-def encode_pretoken(pretoken: bytes, merges: list[tuple[bytes, bytes]]) -> list[bytes]:
+def encode_pretoken(pretoken: bytes, ranks: dict[tuple[bytes, bytes], int]) -> list[bytes]:
     """Merge the pair of lowest rank, everywhere from left to right, until no pair is left to merge."""
-    ranks = {pair: rank for rank, pair in enumerate(merges)}
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
         found = [pair for pair in pairwise(tokens) if pair in ranks]
