@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import itertools
 
 __all__ = [
     "NO_TOKEN",
@@ -38,4 +39,4 @@ def ranges_to_bytes(data: ByteArray, offsets: Int64Array) -> list[bytes]:
     """Return every range of `data` that `offsets` (int64[n+1]) delimits, as `bytes`."""
     raw = data.tobytes()
     bounds = offsets.tolist()
-    return [raw[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [raw[a:b] for a, b in itertools.pairwise(bounds)]

@@ -40,6 +40,7 @@ def _data_pointer(context: Any, builder: Any, array_type: Any, array: Any) -> An
 @intrinsic
 def _load_u64(typingctx, array, index):
     """Return the 8 bytes of a uint8 array from `index` on as one little-endian uint64."""
+
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -62,6 +63,7 @@ def _little_endian(builder: Any, value: Any) -> Any:
 @intrinsic
 def _store_u64(typingctx, array, index, value):
     """Write a uint64 as 8 little-endian bytes into a uint8 array."""
+
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -75,6 +77,7 @@ def _store_u64(typingctx, array, index, value):
 @intrinsic
 def _byte_swap(typingctx, value):
     """Return a uint64 with its eight bytes in the opposite order."""
+
     def codegen(context, builder, signature, args):
         return _swapped(builder, args[0])
 
@@ -84,6 +87,7 @@ def _byte_swap(typingctx, value):
 @intrinsic
 def _trailing_zeros(typingctx, value):
     """Return how many zero bits stand below the lowest set bit of a uint64; 64 for 0."""
+
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
@@ -93,6 +97,7 @@ def _trailing_zeros(typingctx, value):
 @intrinsic
 def _prefetch(typingctx, array, index):
     """Ask for the cache line in which row `index` of an array begins."""
+
     def codegen(context, builder, signature, args):
         array_type = signature.args[0]
         data = _data_pointer(context, builder, array_type, args[0])
@@ -149,6 +154,7 @@ def _range_mask(builder: Any, lanes: Any, ranges: tuple[tuple[int, int], ...]) -
 @intrinsic
 def _byte_masks(typingctx, text, index):
     """Return a uint64 for each question of BYTE_MASKS; bit i answers it for text[index + i]."""
+
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
@@ -163,12 +169,15 @@ def _byte_masks(typingctx, text, index):
 @intrinsic
 def _equal_mask(typingctx, text, index, byte):
     """Return a uint64 whose bit i tells whether text[index + i] is `byte`."""
+
     def codegen(context, builder, signature, args):
         data = _data_pointer(context, builder, signature.args[0], args[0])
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
         lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
         lanes.align = 1
-        one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+        one = builder.insert_element(
+            ir.Constant(_LANES, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0)
+        )
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
         all_lanes = builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), zeros)
         return builder.bitcast(builder.icmp_unsigned("==", lanes, all_lanes), _I64)

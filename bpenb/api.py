@@ -1,6 +1,6 @@
 """The public verbs: count, train. Each is a door: it checks everything, then runs room after room.
 
-    files or documents → count → WordCounts → learn → merges → BPEModel → Tokenizer
+files or documents → count → WordCounts → learn → merges → BPEModel → Tokenizer
 """
 
 from __future__ import annotations
@@ -252,7 +252,9 @@ def train_from_counts(
         ("special tokens", asked_specials, counts.special_tokens),
     ):
         if asked is not None and asked != made:
-            raise CountsError(f"these counts were made with {name} {made!r}, not {asked!r}; count again with those")
+            raise CountsError(
+                f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
+            )
     options = _learning_options(
         counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )

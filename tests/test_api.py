@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import bpenb
+import pytest
 from bpenb import WordCounts
 from bpenb.errors import BpenbError, CorpusError, CountsError, PatternError, TrainingError
 
@@ -84,7 +83,9 @@ def test_special_tokens_in_vocab() -> None:
         ({"progress": 3}, TypeError, "progress must be"),
     ],
 )
-def test_bad_options_before_any_work(options: dict[str, object], error: type[Exception], message: str) -> None:
+def test_bad_options_before_any_work(
+    options: dict[str, object], error: type[Exception], message: str
+) -> None:
     def never() -> Iterator[str]:
         raise AssertionError("the documents were looked at")
         yield ""
@@ -115,7 +116,10 @@ def test_counts_train_as_the_text_they_were_made_of(tmp_path: Path) -> None:
     counts = bpenb.count_words(path)
     counts.save(tmp_path / "counts.npz")
     direct = bpenb.train(path, vocab_size=280)
-    assert bpenb.train_from_counts(WordCounts.load(tmp_path / "counts.npz"), vocab_size=280).merges == direct.merges
+    assert (
+        bpenb.train_from_counts(WordCounts.load(tmp_path / "counts.npz"), vocab_size=280).merges
+        == direct.merges
+    )
     assert bpenb.train_from_counts(counts, vocab_size=280, pattern="gpt2").vocab == direct.vocab
     with pytest.raises(CountsError, match="made with pattern"):
         bpenb.train_from_counts(counts, pattern="cl100k")
@@ -166,8 +170,14 @@ def test_signatures_are_those_that_were_promised() -> None:
         "files", "vocab_size", "special_tokens", "pattern", "ties", "min_frequency", "max_token_length",
         "workers", "progress",
     ]  # fmt: skip
-    assert parameters["vocab_size"].default == 32000 and parameters["special_tokens"].default == ("<|endoftext|>",)
-    assert list(inspect.signature(bpenb.train_bpe).parameters)[:3] == ["input_path", "vocab_size", "special_tokens"]
+    assert parameters["vocab_size"].default == 32000 and parameters["special_tokens"].default == (
+        "<|endoftext|>",
+    )
+    assert list(inspect.signature(bpenb.train_bpe).parameters)[:3] == [
+        "input_path",
+        "vocab_size",
+        "special_tokens",
+    ]
 
 
 def test_importing_the_package_is_cheap() -> None:

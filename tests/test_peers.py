@@ -8,14 +8,13 @@ import random
 import sysconfig
 from pathlib import Path
 
+import bpenb
 import pytest
 import rustbpe
 import tokenizers
+from bpenb.patterns import PATTERNS
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models, pre_tokenizers, trainers
-
-import bpenb
-from bpenb.patterns import PATTERNS
 
 CORPUS_EN_DIGEST = "3c6c087bcc018a2a4b7cb99f5b68ec7331353704967d07ade329a474acc0ee0c"
 
@@ -51,7 +50,9 @@ def hugging_face(documents: list[str], vocab_size: int, special_tokens: list[str
     return tokenizer
 
 
-def same_as_hugging_face(documents: list[str], vocab_size: int, folder: Path, special_tokens: list[str]) -> None:
+def same_as_hugging_face(
+    documents: list[str], vocab_size: int, folder: Path, special_tokens: list[str]
+) -> None:
     theirs = hugging_face(documents, vocab_size, special_tokens)
     ours = bpenb.train_from_iterator(
         documents, vocab_size=vocab_size, special_tokens=special_tokens, ties="huggingface"
@@ -83,7 +84,9 @@ def test_hugging_face_on_small_random_corpora(seed: int, tmp_path: Path) -> None
     for case in range(50):
         documents = random_documents(1000 * seed + case)
         theirs = hugging_face(documents, 300, ["<s>"])
-        ours = bpenb.train_from_iterator(documents, vocab_size=300, special_tokens=["<s>"], ties="huggingface")
+        ours = bpenb.train_from_iterator(
+            documents, vocab_size=300, special_tokens=["<s>"], ties="huggingface"
+        )
         theirs.model.save(str(tmp_path))
         expected = (tmp_path / "merges.txt").read_text(encoding="utf-8").split("\n")[1:-1]
         assert printable(ours) == expected, documents
@@ -126,7 +129,9 @@ def test_reference_merges_of_corpus_en(test_data: Path) -> None:
     assert len(vocab) == 500 and vocab[256] == b"<|endoftext|>"
     from bpenb.formats.byte_map import from_printable
 
-    lines = (test_data / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    lines = (
+        (test_data / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    )
     assert merges == [tuple(from_printable(part) for part in line.split(" ")) for line in lines]
 
 
@@ -146,5 +151,3 @@ def test_round_trip_of_a_library(tmp_path: Path) -> None:
     tokenizer = bpenb.Tokenizer.load(tmp_path / "tokenizer")
     text = path.read_bytes().decode()
     assert tokenizer.decode(tokenizer.encode(text)) == text
-
-

@@ -15,7 +15,19 @@ from pathlib import Path
 
 import unicodedata2  # type: ignore[import-not-found]
 
-WHITESPACE = {0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0x20, *range(9, 14), *range(0x2000, 0x200B)}
+WHITESPACE = {
+    0x85,
+    0xA0,
+    0x1680,
+    0x2028,
+    0x2029,
+    0x202F,
+    0x205F,
+    0x3000,
+    0x20,
+    *range(9, 14),
+    *range(0x2000, 0x200B),
+}
 
 
 def class_of(code_point: int) -> str:
@@ -30,7 +42,9 @@ def class_of(code_point: int) -> str:
 
 def main() -> None:
     """Write the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("out", type=Path)
     out: Path = arguments.parse_args().out
     version = unicodedata2.unidata_version

@@ -145,7 +145,7 @@ def _read_on(file: io.RawIOBase, filled: FilledRoom, end: int) -> tuple[int, boo
 
 
 def _fill(file: io.RawIOBase, room: TextRoom, end: int) -> tuple[int, bool]:
-    view = memoryview(room.text)[: room.capacity]
+    view = room.text.data[: room.capacity]
     while end < len(view):
         n = file.readinto(view[end:])
         if not n:

@@ -17,8 +17,8 @@ from bpenb._arrays import ByteArray, CountArray, Int64Array
 from bpenb._workers import resolve_workers
 from bpenb.corpus import (
     CutFinder,
-    FilledRoom,
     Files,
+    FilledRoom,
     SpecialScanner,
     TakeRoom,
     batch_documents,
@@ -36,7 +36,15 @@ from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize import CompiledEngine, RegexEngine, TextTask, Utf8Errors, WordCountJob
 from bpenb.progress import Reporter
 
-__all__ = ["CountResult", "CountSettings", "EngineOption", "PoolOption", "Workforce", "count_documents", "count_files"]
+__all__ = [
+    "CountResult",
+    "CountSettings",
+    "EngineOption",
+    "PoolOption",
+    "Workforce",
+    "count_documents",
+    "count_files",
+]
 
 EngineOption: TypeAlias = Literal["auto", "compiled", "regex"]
 PoolOption: TypeAlias = Literal["auto", "threads", "processes"]
@@ -213,9 +221,7 @@ def _threads(
 ) -> CountResult:
     engine = CompiledEngine(settings.pattern, settings.special_tokens)
     workers = resolve_workers(workforce.workers)
-    words, n_bytes = count_in_threads(
-        fill, engine, settings.errors, workers, workforce.task_bytes, reporter
-    )
+    words, n_bytes = count_in_threads(fill, engine, settings.errors, workers, workforce.task_bytes, reporter)
     return _result(words, n_bytes, settings, engine, 0, reporter)
 
 
@@ -229,7 +235,12 @@ def _processes(
     else:
         job = WordCountJob(settings.pattern, settings.special_tokens, settings.errors)
     words, n_bytes, peak = count_in_processes(
-        tasks, job, resolve_workers(workforce.workers), workforce.small_input, workforce.start_method, reporter
+        tasks,
+        job,
+        resolve_workers(workforce.workers),
+        workforce.small_input,
+        workforce.start_method,
+        reporter,
     )
     return _result(words, n_bytes, settings, job.engine, peak, reporter)
 

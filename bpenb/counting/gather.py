@@ -1,7 +1,7 @@
 """From word tables to words in order: buckets → records → sort → write, in parallel.
 
-    tables → count the words of each bucket → scatter them as records → sort buckets, add equal
-    words → word_bytes, word_offsets, word_counts
+tables → count the words of each bucket → scatter them as records → sort buckets, add equal
+words → word_bytes, word_offsets, word_counts
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bpenb.counting.order import (
     write_words,
 )
 from bpenb.errors import CountsError
+import itertools
 
 if TYPE_CHECKING:
     from bpenb.counting.table import TableArrays
@@ -83,9 +84,7 @@ def scatter_words(slots, arena, arena_base, places, rows):
             rows[place, 3] = slots[s, 3] + np.uint64(arena_base)
 
 
-def gather_tables(
-    tables: Sequence[TableArrays], workers: int
-) -> tuple[ByteArray, Int64Array, CountArray]:
+def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArray, Int64Array, CountArray]:
     """Return (word_bytes, word_offsets, word_counts) of all tables together, ascending by bytes.
 
     Args:
@@ -118,7 +117,9 @@ def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buck
     starts = offsets_from_lengths(counts.sum(axis=0))
     places = starts[:-1] + np.cumsum(counts, axis=0) - counts
     used = [int(t.cursor[1]) for t in tables]
-    arena = np.concatenate([*(t.arena[:n] for t, n in zip(tables, used, strict=True)), np.zeros(PADDING, np.uint8)])
+    arena = np.concatenate(
+        [*(t.arena[:n] for t, n in zip(tables, used, strict=True)), np.zeros(PADDING, np.uint8)]
+    )
     bases = np.cumsum([0, *used[:-1]])
     rows = np.empty((int(starts[-1]), 4), dtype=np.uint64)
     _in_threads(
@@ -134,7 +135,7 @@ def _shares(starts: Int64Array, workers: int) -> list[tuple[int, int]]:
     """Return ranges of buckets with about equally many records, one for each thread."""
     marks = np.arange(1, workers) * int(starts[-1]) // workers
     edges = [0, *np.searchsorted(starts, marks).tolist(), N_BUCKETS]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]]) -> list[Any]:
@@ -142,4 +143,4 @@ def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]]) ->
     if len(calls) == 1:
         return [calls[0][0](*calls[0][1:])]
     with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(*call) for call in calls]]
+        return [future.result() for future in [pool.submit(call[0], *call[1:]) for call in calls]]

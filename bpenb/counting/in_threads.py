@@ -36,7 +36,6 @@ from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
 from bpenb.pretokenize import (
     START,
     CompiledEngine,
-    DocumentBatch,
     ScanBuffer,
     TextTask,
     Utf8Errors,
@@ -267,7 +266,10 @@ class CompiledCountJob:
 
 def kernels_compiled() -> bool:
     """Tell whether counting can start without compiling."""
-    return is_compiled(tally_pretokens, flush_front, add_words, sort_buckets) and CompiledEngine.kernels_compiled()
+    return (
+        is_compiled(tally_pretokens, flush_front, add_words, sort_buckets)
+        and CompiledEngine.kernels_compiled()
+    )
 
 
 def warmup() -> None:
@@ -275,11 +277,11 @@ def warmup() -> None:
     for name in PATTERNS:
         engine = CompiledEngine(resolve_pattern(name), ("<s>",))
         with _Crew(engine, "strict", 1, 4096) as crew:
-            for filled in fill_from_documents([b"it's<s>a"], CutFinder(resolve_pattern(name), SpecialScanner(())), crew.take_room):
+            for filled in fill_from_documents(
+                [b"it's<s>a"], CutFinder(resolve_pattern(name), SpecialScanner(())), crew.take_room
+            ):
                 crew.add(filled)
             words = crew.finish()
     table = WordTable(8)
     table.add(*words)
     table.reserve(64, 0)
-
-

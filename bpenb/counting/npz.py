@@ -1,10 +1,10 @@
 """The file that word counts are saved in: an .npz of three arrays, and how they were made.
 
-    word_bytes.npy     uint8[n_bytes]
-    word_offsets.npy   int64[n_words+1]
-    word_counts.npy    int64[n_words]
-    metadata.npy       uint8[]: JSON in UTF-8: format, version, pattern name and regex, special
-                       tokens, engine, Unicode version
+word_bytes.npy     uint8[n_bytes]
+word_offsets.npy   int64[n_words+1]
+word_counts.npy    int64[n_words]
+metadata.npy       uint8[]: JSON in UTF-8: format, version, pattern name and regex, special
+                   tokens, engine, Unicode version
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from bpenb._jit import helper, kernel
 
 __all__ = ["HEADER", "N_BUCKETS", "PADDING", "SHORT", "Buckets", "Records", "sort_buckets", "write_words"]
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,assignment"
 
 SHORT = 15  # bytes of the longest word that is its own key
 PADDING = 16  # bytes behind every text and arena, so that two numbers can be read anywhere
@@ -211,5 +211,3 @@ def write_words(records, buckets, bounds, word_bytes, word_offsets, word_counts)
             word_counts[w] = np.int64(rows[i, 2])
             out = write_word(rows[i, 0], rows[i, 1], rows[i, 3], records.arena, word_bytes, out)
             w += 1
-
-

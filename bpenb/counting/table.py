@@ -100,11 +100,12 @@ def add_keyed_word(table, text, start, length, count, key):
     first, second = key
     s = first_slot(first, second, slots.shape[0])
     while slots[s, 2] != _ZERO:
-        if slots[s, 0] == first and slots[s, 1] == second:
-            if length <= SHORT or same_bytes(text, start, table.arena, np.int64(slots[s, 3]) + HEADER, length):
-                total = np.int64(slots[s, 2]) + count
-                slots[s, 2] = np.uint64(total)
-                return total > 0
+        stored = np.int64(slots[s, 3]) + HEADER
+        alike = slots[s, 0] == first and slots[s, 1] == second
+        if alike and (length <= SHORT or same_bytes(text, start, table.arena, stored, length)):
+            total = np.int64(slots[s, 2]) + count
+            slots[s, 2] = np.uint64(total)
+            return total > 0
         s = (s + 1) & (slots.shape[0] - 1)
     slots[s, 0] = first
     slots[s, 1] = second

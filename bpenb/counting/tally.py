@@ -23,7 +23,15 @@ from bpenb.counting.order import PADDING, SHORT
 from bpenb.counting.table import add_keyed_word, add_short_word, first_slot, word_key
 from bpenb.pretokenize import take_starts
 
-__all__ = ["NEED_ROOM", "OVERFLOW", "TALLIED", "TallyScratch", "flush_front", "make_tally_scratch", "tally_pretokens"]
+__all__ = [
+    "NEED_ROOM",
+    "OVERFLOW",
+    "TALLIED",
+    "TallyScratch",
+    "flush_front",
+    "make_tally_scratch",
+    "tally_pretokens",
+]
 
 # mypy: disable-error-code="no-untyped-def"
 
@@ -123,7 +131,10 @@ def tally_pretokens(table, text, starts, segments, scratch):
             n = take_starts(starts, i, end, BATCH, bounds)
             position[0] = s
             position[1] = i
-            if table.cursor[0] > most or table.cursor[1] + 2 * (bounds[n] - i) + PADDING > table.arena.shape[0]:
+            if (
+                table.cursor[0] > most
+                or table.cursor[1] + 2 * (bounds[n] - i) + PADDING > table.arena.shape[0]
+            ):
                 return NEED_ROOM
             if not tally_batch(table, text, scratch, n):
                 return OVERFLOW
@@ -146,4 +157,3 @@ def flush_front(table, front):
             fits &= add_short_word(table, front[row, 0], front[row, 1], front[row, 2])
             front[row, 2] = _ZERO
     return TALLIED if fits else OVERFLOW
-

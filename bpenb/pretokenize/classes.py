@@ -13,8 +13,17 @@ import numpy as np
 
 from bpenb._arrays import ByteArray
 
-__all__ = ["CLASS_FLAGS", "LETTER", "LOWER_LIKE", "MARK", "NUMBER", "UNICODE_VERSION", "UPPER_LIKE", "WHITESPACE",
-           "class_table"]  # fmt: skip
+__all__ = [
+    "CLASS_FLAGS",
+    "LETTER",
+    "LOWER_LIKE",
+    "MARK",
+    "NUMBER",
+    "UNICODE_VERSION",
+    "UPPER_LIKE",
+    "WHITESPACE",
+    "class_table",
+]
 
 UNICODE_VERSION = "16.0.0"
 
@@ -37,7 +46,9 @@ CLASS_FLAGS: dict[str, int] = {
 @functools.cache
 def class_table() -> ByteArray:
     """Return uint8[0x110000]: the flags of every code point."""
-    text = (files("bpenb.pretokenize") / "data" / f"unicode-{UNICODE_VERSION}.txt").read_text(encoding="utf-8")
+    text = (files("bpenb.pretokenize") / "data" / f"unicode-{UNICODE_VERSION}.txt").read_text(
+        encoding="utf-8"
+    )
     rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
     firsts = np.array([int(first, 16) for first, _ in rows] + [0x110000])
     flags = np.array([CLASS_FLAGS[name] for _, name in rows], dtype=np.uint8)

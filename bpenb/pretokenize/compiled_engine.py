@@ -1,6 +1,6 @@
 """The compiled engine: the known patterns, exact, at memory speed.
 
-    bytes → segments (stage 0) → bit planes, UTF-8 checked (stage 1) → starts of pretokens (stage 2)
+bytes → segments (stage 0) → bit planes, UTF-8 checked (stage 1) → starts of pretokens (stage 2)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ScanBuffer:
     @property
     def capacity(self) -> int:
         """Bytes of text that there is room for."""
-        return self.text.shape[0] - PADDING
+        return int(self.text.shape[0]) - PADDING
 
     @property
     def n_blocks(self) -> int:
@@ -212,5 +212,3 @@ def first_invalid(data: bytes) -> int:
     except UnicodeDecodeError as error:
         return error.start
     return -1
-
-

@@ -23,15 +23,35 @@ from bpenb.pretokenize.classes import NUMBER as FLAG_NUMBER
 from bpenb.pretokenize.classes import UPPER_LIKE as FLAG_UPPER
 from bpenb.pretokenize.classes import WHITESPACE as FLAG_WHITESPACE
 
-__all__ = ["APOSTROPHE", "BLANK", "BREAK", "CONT", "LETTER", "LOWER", "MARK", "NEWLINE", "NUMBER", "N_PLANES",
-           "PADDING", "Planes", "SLASH", "START", "UPPER", "WHITESPACE", "fill_planes", "run_end"]  # fmt: skip
+__all__ = [
+    "APOSTROPHE",
+    "BLANK",
+    "BREAK",
+    "CONT",
+    "LETTER",
+    "LOWER",
+    "MARK",
+    "NEWLINE",
+    "NUMBER",
+    "N_PLANES",
+    "PADDING",
+    "SLASH",
+    "START",
+    "UPPER",
+    "WHITESPACE",
+    "Planes",
+    "fill_planes",
+    "run_end",
+]  # fmt: skip
 
 # mypy: disable-error-code="no-untyped-def"
 
 Planes: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 
 # The planes. START is the result of stage 2, BREAK its other input: the first byte of each segment.
-(LETTER, NUMBER, WHITESPACE, UPPER, LOWER, MARK, NEWLINE, BLANK, APOSTROPHE, SLASH, CONT, START, BREAK) = range(13)
+(LETTER, NUMBER, WHITESPACE, UPPER, LOWER, MARK, NEWLINE, BLANK, APOSTROPHE, SLASH, CONT, START, BREAK) = (
+    range(13)
+)
 N_PLANES = 13
 PADDING = 72  # bytes of zeros behind a text: a whole block, and eight more
 

@@ -94,7 +94,9 @@ def scan_gpt2(planes, n_blocks):
             | (numbers & ~after(numbers, numbers_before, breaks))
             | (other & ~after(other, other_before, breaks))
         )
-        starts = (run_starts & ~after(blank, blank_before, breaks)) | (white & ~after(white, white_before, breaks))
+        starts = (run_starts & ~after(blank, blank_before, breaks)) | (
+            white & ~after(white, white_before, breaks)
+        )
         ends_run = (planes[WHITESPACE, k + 1] << _TOP) | (white >> _ONE)
         ends_text = (planes[BREAK, k + 1] << _TOP) | (breaks >> _ONE)
         planes[START, k] = starts

@@ -4,7 +4,8 @@ Words depend on the case of their letters, and marks are letters here and punctu
 the rules of where a pretoken starts do not fit into a few masks. Each branch is headed by the
 alternative of the pattern that it implements; the alternatives are tried in the pattern's order.
 
-    U = [\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}] (plane UPPER)      L = [\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}] (plane LOWER)
+    U = [\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}] (plane UPPER)
+    L = [\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}] (plane LOWER)
 """
 
 from __future__ import annotations

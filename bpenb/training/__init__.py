@@ -1,11 +1,11 @@
 """From word counts to merges.
 
-    learn          the door: checks, packs, runs the driver
-    ties.py        which of two equal pairs goes first, in one place
-    state.py       the arrays
-    index.py       first pairs and inverted index     heap.py      the array-backed heap
-    recount.py     stale pairs, serial and parallel   merging.py   the merge loop
-    driver.py      phases, growth, threads            words.py     packing and allocation
+learn          the door: checks, packs, runs the driver
+ties.py        which of two equal pairs goes first, in one place
+state.py       the arrays
+index.py       first pairs and inverted index     heap.py      the array-backed heap
+recount.py     stale pairs, serial and parallel   merging.py   the merge loop
+driver.py      phases, growth, threads            words.py     packing and allocation
 """
 
 from __future__ import annotations

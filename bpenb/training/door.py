@@ -59,7 +59,9 @@ def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | Non
 
 def _check_sizes(counts: WordCounts) -> None:
     if len(counts) > INT32_MAX:
-        raise TrainingError(f"{len(counts)} distinct words; a training holds {INT32_MAX} at most: drop rare words")
+        raise TrainingError(
+            f"{len(counts)} distinct words; a training holds {INT32_MAX} at most: drop rare words"
+        )
     longest = int(np.diff(counts.word_offsets).max(initial=0))
     if longest > INT32_MAX:
         raise TrainingError(f"a word has {longest} bytes; a training holds words of {INT32_MAX} at most")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array
 from bpenb._jit import parallel_entry_is_cheap, thread_count
@@ -35,6 +36,8 @@ from bpenb.training.words import (
 )
 
 __all__ = ["LearningSettings", "MergeResult", "learn_from_words"]
+
+T = TypeVar("T", bound=np.generic)
 
 N_PLACES = N_BYTES * N_BYTES
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
@@ -138,7 +141,7 @@ class _Training:
         recount_parallel(self.words, self.pairs, pair, int(cursor[N_MERGES]), self.scratch)
 
     def _most_events(self) -> int:
-        return 2 * min(int(self.heap.counts[0]), self.words.tokens.shape[0])
+        return 2 * min(int(self.heap.counts[0]), int(self.words.tokens.shape[0]))
 
     def _next_token_length(self) -> int:
         key = int(self.pairs.keys[self.heap.pair_ids[0]])
@@ -172,7 +175,7 @@ class _Training:
         return dict(zip(names, self.learned.cursor.tolist(), strict=True))
 
 
-def _grow(array: np.ndarray, room: int) -> np.ndarray:  # type: ignore[type-arg]
+def _grow(array: npt.NDArray[T], room: int) -> npt.NDArray[T]:
     """Return a copy half as large again, and with `room` more places at least."""
     grown = np.empty(array.shape[0] + max(array.shape[0] // 2, room), dtype=array.dtype)
     grown[: array.shape[0]] = array
@@ -216,5 +219,3 @@ def learn_from_words(
         n_tokens_left,
         training.counters(),
     )
-
-

@@ -1,8 +1,8 @@
 """The array-backed binary heap of pairs: the highest count on top, ties by the tie rule.
 
-              0            children of i: 2 i + 1, 2 i + 2
-            1   2          entry i: counts[i], pair_ids[i]
-           3 4 5 6         a sift moves a hole and writes once
+   0            children of i: 2 i + 1, 2 i + 2
+ 1   2          entry i: counts[i], pair_ids[i]
+3 4 5 6         a sift moves a hole and writes once
 """
 
 from __future__ import annotations

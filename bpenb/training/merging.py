@@ -138,7 +138,9 @@ def close_births(pairs, births, heap, tokens, n_slots, n_events, rule, cursor):
     for e in range(n_events):
         p = births.last_word[births.event_slots[e]]
         if p >= 0:
-            pairs.posting_word_ids[pairs.posting_offsets[p] + pairs.posting_lengths[p]] = births.event_words[e]
+            pairs.posting_word_ids[pairs.posting_offsets[p] + pairs.posting_lengths[p]] = births.event_words[
+                e
+            ]
             pairs.posting_lengths[p] += 1
     size = cursor[HEAP_SIZE]
     for s in range(n_slots):

@@ -15,7 +15,7 @@ from bpenb.training.state import PairIndex, WordStore
 
 __all__ = ["BLOCK_POSTINGS", "RecountScratch", "recount_pair", "recount_parallel"]
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,assignment"
 
 BLOCK_POSTINGS = 4096
 
@@ -115,11 +115,11 @@ class RecountScratch:
             self.counts = np.zeros(2 * n_blocks, dtype=np.int64)
 
 
-def recount_parallel(words: WordStore, pairs: PairIndex, p: int, n_merges: int, scratch: RecountScratch) -> None:
+def recount_parallel(
+    words: WordStore, pairs: PairIndex, p: int, n_merges: int, scratch: RecountScratch
+) -> None:
     """Recount pair p with all threads that are free; the same result as `recount_pair`."""
     n_blocks = -(-int(pairs.posting_lengths[p]) // BLOCK_POSTINGS)
     scratch.reserve(n_blocks)
     recount_blocks(words, pairs, p, n_blocks, scratch.kept, scratch.counts)
     close_blocks(pairs, p, n_merges, n_blocks, scratch.kept, scratch.counts)
-
-

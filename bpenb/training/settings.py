@@ -70,5 +70,3 @@ def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) ->
             f"vocab_size is {size}; 256 bytes and {fixed - N_BYTES} special tokens need {fixed} at least"
         )
     return size - fixed
-
-

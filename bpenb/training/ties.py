@@ -91,4 +91,3 @@ def precedes(rule, tokens, key_a, key_b):  # type: ignore[no-untyped-def]
     if left_a != left_b:
         return _is_greater(tokens, left_a, left_b)
     return _is_greater(tokens, key_a & 0xFFFFFFFF, key_b & 0xFFFFFFFF)
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+import itertools
 
 Token = tuple[int, ...]  # learning ids are expanded to what they stand for
 
@@ -52,11 +53,13 @@ def rank_key(
     return lambda pair: (pairs[pair], -pair[0], -pair[1])
 
 
-def count_pairs(words: Mapping[bytes, list[int]], word_counts: Mapping[bytes, int]) -> Counter[tuple[int, int]]:
+def count_pairs(
+    words: Mapping[bytes, list[int]], word_counts: Mapping[bytes, int]
+) -> Counter[tuple[int, int]]:
     """Count every adjacent position: `aaaa` holds (a, a) three times."""
     pairs: Counter[tuple[int, int]] = Counter()
     for word, row in words.items():
-        for pair in zip(row[:-1], row[1:], strict=True):
+        for pair in itertools.pairwise(row):
             pairs[pair] += word_counts[word]
     return pairs
 

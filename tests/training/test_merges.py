@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from bpenb.counting import WordCounts
 from bpenb.training import TIE_MODES, LearningOptions, driver, learn, words
 from bpenb.training.ties import byte_order
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.oracles import trainer
 
 pytestmark = pytest.mark.kernels
@@ -25,8 +24,8 @@ HAND_CASES = {
     "every position counts": ({b"aaaa": 1, b" bc": 2}, ["a a 3"]),
     "Sennrich": (
         {b"low": 5, b"lower": 2, b"widest": 3, b"newest": 6},
-        ["s t 9", "e st 9", "o w 7", "l ow 7", "w est 6", "n e 6", "ne west 6", "w i 3", "wi d 3", "wid est 3",
-         "low e 2", "lowe r 2"],
+        ["s t 9", "e st 9", "o w 7", "l ow 7", "w est 6", "n e 6", "ne west 6", "w i 3", "wi d 3",
+         "wid est 3", "low e 2", "lowe r 2"],
     ),
     "64-bit counts": ({b"aa": 3_000_000_000}, ["a a 3000000000"]),
     "counts past 2**40": ({b"ab": 2**41, b"bc": 2**41 + 1}, ["b c 2199023255553", "a b 2199023255552"]),
@@ -117,7 +116,9 @@ def test_order_of_words_does_not_matter() -> None:
     counts = random_counts(3, 200)
     rng = np.random.default_rng(3)
     shuffle = rng.permutation(len(counts))
-    rows = [counts.word_bytes[a:b] for a, b in zip(counts.word_offsets[:-1], counts.word_offsets[1:], strict=True)]
+    rows = [
+        counts.word_bytes[a:b] for a, b in zip(counts.word_offsets[:-1], counts.word_offsets[1:], strict=True)
+    ]
     offsets = np.concatenate([[0], np.cumsum([rows[w].shape[0] for w in shuffle])])
     setup = driver.LearningSettings(100, 0, byte_order("cs336", ()), 1, driver.NO_LIMIT, 1)
     shuffled = driver.learn_from_words(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Progress, Reporter
 from bpenb.training import (
-    door,
     LearningOptions,
+    door,
     heap,
     index,
     kernels_compiled,
@@ -77,7 +76,9 @@ def test_min_frequency_zero_means_one() -> None:
 
 def test_max_token_length_is_inclusive() -> None:
     counts = WordCounts.from_dict({b"abcd": 1})
-    lengths = [len(learn(counts, LearningOptions(n_merges=9, max_token_length=n)).merges) for n in (1, 2, 3, 4)]
+    lengths = [
+        len(learn(counts, LearningOptions(n_merges=9, max_token_length=n)).merges) for n in (1, 2, 3, 4)
+    ]
     assert lengths == [0, 2, 2, 3]
 
 
