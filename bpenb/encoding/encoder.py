@@ -46,7 +46,7 @@ class Encoder:
         self._model = model
         # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
         self._byte_ids = np.array(model.byte_ids, dtype=np.int32, order="C")
-        engine = make_engine(model.pattern)
+        self._engine = engine = make_engine(model.pattern)
         self.splitter = Splitter(engine, model.pattern, model.special_tokens)
         self.ordinary = Splitter(engine, model.pattern, {})
 
@@ -54,6 +54,11 @@ class Encoder:
     def _pairs(self) -> PairTable:
         """The merges, at first use: building them compiles."""
         return make_pair_table(self._model.merges, self._model.merge_ids)
+
+    def warmup(self) -> None:
+        """Compile what encoding needs; no byte has to be in the vocab for that."""
+        self._engine.pretoken_ends(b"a")
+        self.encode_block(b"", self.ordinary, 0, "nothing")
 
     def encode(self, text: bytes, splitter: Splitter, name: str = "the text") -> IdArray:
         """Encode a text that is in memory.

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bpenb._arrays import Int64Array
 from bpenb.patterns import SplitPattern
-from bpenb.pretokenize import RegexEngine
+from bpenb.pretokenize import CompiledEngine, RegexEngine, is_known
 
 __all__ = ["Engine", "make_engine"]
 
@@ -20,5 +20,5 @@ class Engine(Protocol):
 
 
 def make_engine(pattern: SplitPattern) -> Engine:
-    """Return the engine for a split pattern; it knows nothing of special tokens."""
-    return RegexEngine(pattern, ())
+    """Return the engine for a split pattern, compiled where it is known; it knows no special tokens."""
+    return CompiledEngine(pattern) if is_known(pattern) else RegexEngine(pattern, ())

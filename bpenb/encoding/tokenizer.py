@@ -188,7 +188,7 @@ class Tokenizer:
 
     def warmup(self) -> None:
         """Compile what encoding and decoding need, or load it from disk; a second call does nothing."""
-        self.encode_to_numpy("")
+        self._encoder.warmup()
         self.decode_bytes([])
 
     # --- encoding ---------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ bytes → segments (stage 0) → bit planes, UTF-8 checked (stage 1) → starts 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -23,6 +24,8 @@ from bpenb.pretokenize.segments import find_segments, make_special_table, set_br
 from bpenb.pretokenize.starts import list_ends
 
 __all__ = ["CompiledEngine", "ScanBuffer", "first_invalid", "is_known"]
+
+_SHORT_TEXT = 1 << 16  # bytes; making a buffer costs more than scanning such a text
 
 Scan: TypeAlias = Callable[["ScanBuffer", Int64Array], None]
 
@@ -141,6 +144,7 @@ class CompiledEngine:
         self._scan = _SCANS[pattern.name]
         self._specials = make_special_table(special_tokens)
         self._classes = class_table()
+        self._kept = threading.local()
 
     @staticmethod
     def kernels_compiled() -> bool:
@@ -198,11 +202,20 @@ class CompiledEngine:
         """
         if not text:
             return np.empty(0, dtype=np.int64)
-        buffer = ScanBuffer(len(text))
+        buffer = self._buffer_for(len(text))
         buffer.fill(text)
         if not self.mark(buffer, np.array([[0, len(text)]], dtype=np.int64)):
             raise InvalidUtf8Error("text", first_invalid(text))
         return list_ends(buffer.planes[START], len(text))
+
+    def _buffer_for(self, n_bytes: int) -> ScanBuffer:
+        """Return this thread's buffer for short texts, or a new one for a long one."""
+        if n_bytes > _SHORT_TEXT:
+            return ScanBuffer(n_bytes)
+        kept: ScanBuffer | None = getattr(self._kept, "buffer", None)
+        if kept is None:
+            kept = self._kept.buffer = ScanBuffer(_SHORT_TEXT)
+        return kept
 
 
 def first_invalid(data: bytes) -> int:

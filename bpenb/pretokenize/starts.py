@@ -6,7 +6,7 @@ import numpy as np
 
 from bpenb._arrays import Int64Array
 from bpenb._intrinsics import trailing_zeros
-from bpenb._jit import helper
+from bpenb._jit import helper, kernel
 
 __all__ = ["list_ends", "take_starts"]
 
@@ -45,8 +45,31 @@ def take_starts(starts, i, end, most, bounds):
     return n
 
 
+@kernel
+def write_ends(starts, n_bytes, ends):
+    """Write where each pretoken of a text of one segment ends.
+
+    starts  : uint64[], the START plane; byte 0 is a start
+    ends    : int64[n_bytes], written as far as there are pretokens
+    Returns : int64, number of pretokens
+    O(n_bytes / 64 + pretokens)
+    """
+    n = 0
+    for k in range((n_bytes + 63) >> 6):
+        bits = starts[k]
+        if k == 0:
+            bits &= ~_ONE
+        while bits:
+            position = (k << 6) + trailing_zeros(bits)
+            bits &= bits - _ONE
+            if position < n_bytes:
+                ends[n] = position
+                n += 1
+    ends[n] = n_bytes
+    return n + 1
+
+
 def list_ends(starts: np.ndarray[tuple[int], np.dtype[np.uint64]], n_bytes: int) -> Int64Array:
-    """Return int64[n], where each pretoken of a text of one segment ends."""
-    bits = np.unpackbits(starts[: n_bytes // 64 + 1].view(np.uint8), count=n_bytes, bitorder="little")
-    firsts = np.flatnonzero(bits)
-    return np.append(firsts[1:], n_bytes)
+    """Return int64[n], where each pretoken of a text of one segment, not empty, ends."""
+    ends = np.empty(n_bytes, dtype=np.int64)  # touched only as far as it is written
+    return ends[: write_ends(starts, n_bytes, ends)]
