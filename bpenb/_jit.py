@@ -123,13 +123,16 @@ _DECORATING = threading.Lock()  # two threads may import two rooms at once
 @contextmanager
 def _numba_cache_dir(folder: Path) -> Iterator[None]:
     """Point Numba at `folder` while one of our kernels is decorated: other people's stay where they were."""
+    ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": ""}
     with _DECORATING:
-        before = _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES
-        _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES = str(folder), ""
+        before = {name: getattr(_CONFIG, name) for name in ours if hasattr(_CONFIG, name)}
+        for name in before:
+            setattr(_CONFIG, name, ours[name])
         try:
             yield
         finally:
-            _CONFIG.CACHE_DIR, _CONFIG.CACHE_LOCATOR_CLASSES = before
+            for name, value in before.items():
+                setattr(_CONFIG, name, value)
 
 
 @contextmanager

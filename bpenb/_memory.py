@@ -1,12 +1,87 @@
-"""Peak resident memory of this process, on every system."""
+"""Resident memory of this process, on every system, and the limit that a user may set."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 
-__all__ = ["peak_rss_bytes"]
+from bpenb.errors import TrainingError
+
+__all__ = [
+    "LEAST_MEMORY",
+    "format_memory",
+    "parse_memory",
+    "peak_rss_bytes",
+    "release_free_memory",
+    "rss_bytes",
+]
+
+LEAST_MEMORY = 256_000_000  # Python, NumPy, Numba and the kernels take about 150 MB of it
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", 1):
+    _UNITS |= {_letter: 1000**_power, f"{_letter}B": 1000**_power, f"{_letter}IB": 1024**_power}
+
+
+def parse_memory(max_memory: int | str | None) -> int | None:
+    """Return a limit of memory in bytes; None stands for none.
+
+    Args:
+        max_memory: bytes, or a number with a unit: `512MB`, `1.5 GB` (powers of 1000), `2GiB`
+            (powers of 1024).
+
+    Raises:
+        TrainingError: no such amount, or one below 256 MB.
+        TypeError: neither an int nor a str.
+
+    Example:
+        >>> parse_memory("512MB"), parse_memory("2 GiB")
+        (512000000, 2147483648)
+    """
+    if max_memory is None:
+        return None
+    if isinstance(max_memory, bool) or not isinstance(max_memory, int | str):
+        raise TypeError(f"max_memory must be an int, a str or None, not {type(max_memory).__name__}")
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", str(max_memory))
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise TrainingError(f"max_memory is {max_memory!r}; it must be bytes, or such as '512MB', '2GB' or '2GiB'")
+    n_bytes = int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
+    if n_bytes < LEAST_MEMORY:
+        raise TrainingError(
+            f"max_memory is {max_memory!r}; it must be at least {format_memory(LEAST_MEMORY)}, since Python and "
+            "the compiled kernels take about 150 MB of it; or leave it out"
+        )
+    return n_bytes
+
+
+def format_memory(n_bytes: int) -> str:
+    """Return an amount of memory in whole MB.
+
+    Example:
+        >>> format_memory(1_234_567_890)
+        '1,235 MB'
+    """
+    return f"{round(n_bytes / 1e6):,} MB"
+
+
+def rss_bytes() -> int:
+    """Return the resident memory of this process now, in bytes (its peak where nobody tells)."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+    return peak_rss_bytes()
+
+
+def release_free_memory() -> None:
+    """Give freed memory back to the system where the C library keeps it (glibc)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def peak_rss_bytes() -> int:

@@ -7,6 +7,7 @@ A few buffers go round, so memory holds them and the tables, however large the c
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from bpenb._jit import is_compiled
 from bpenb.corpus import CutFinder, FilledRoom, SpecialScanner, TakeRoom, fill_from_documents
 from bpenb.counting.gather import gather_tables
 from bpenb.counting.order import sort_buckets
+from bpenb.counting.spill import Spill
 from bpenb.counting.table import WordTable, add_words
 from bpenb.counting.tally import (
     BATCH,
@@ -50,26 +52,36 @@ BUFFER_BYTES = 1 << 19  # text and planes stay in the second-level cache, beside
 
 
 class _TallyWorker:
-    """What one thread counts with."""
+    """What one thread counts with.
 
-    def __init__(self, engine: CompiledEngine, errors: Utf8Errors) -> None:
+    Attributes:
+        seconds: of work so far, by stage.
+    """
+
+    def __init__(self, engine: CompiledEngine, errors: Utf8Errors, spill: Spill | None = None) -> None:
         self.engine = engine
         self.errors = errors
+        self.spill = spill
         self.table = WordTable()
         self.scratch = make_tally_scratch()
         self.n_pretokens = 0
+        self.seconds = {"scan": 0.0, "tally": 0.0, "spill": 0.0}
 
     def count(self, filled: FilledRoom) -> None:
         """Count the pretokens of a buffer."""
         buffer, ranges = filled.room, filled.ranges
         assert isinstance(buffer, ScanBuffer)
+        started = time.perf_counter()
         segments = self.engine.find_segments(buffer, ranges)
         if not self.engine.mark(buffer, segments):
             if self.errors == "strict":
                 raise _invalid_utf8(buffer, filled, ranges)
             buffer, segments = _replaced(buffer, segments)
             assert self.engine.mark(buffer, segments)
+        marked = time.perf_counter()
+        self.seconds["scan"] += marked - started
         self._tally(buffer, segments)
+        self.seconds["tally"] += time.perf_counter() - marked
 
     def _tally(self, buffer: ScanBuffer, segments: Int64Array) -> None:
         scratch = self.scratch
@@ -81,12 +93,23 @@ class _TallyWorker:
                 if status == TALLIED:
                     break
                 _check_overflow(status)
-                self.table.reserve(2 * BATCH, 2 * buffer.n_bytes)
+                self._make_room(2 * BATCH, 2 * buffer.n_bytes)
         self.n_pretokens += int(scratch.position[2])
+
+    def _make_room(self, n_words: int, n_bytes: int) -> None:
+        """Make room in the table, or empty it if it has its share of the memory."""
+        if self.spill is None:
+            self.table.reserve(n_words, n_bytes)
+            return
+        started = time.perf_counter()
+        self.spill.make_room(self.table, n_words, n_bytes)
+        taken = time.perf_counter() - started
+        self.seconds["spill"] += taken
+        self.seconds["tally"] -= taken
 
     def finish(self) -> WordTable:
         """Return the table with everything that was counted."""
-        self.table.reserve(FRONT_ROWS, 0)
+        self._make_room(FRONT_ROWS, 0)
         with np.errstate(over="ignore"):
             _check_overflow(flush_front(self.table.arrays, self.scratch.front))
         return self.table

@@ -222,23 +222,44 @@ class WordTable:
             if done < counts.shape[0]:
                 self.reserve(1, int(offsets[done + 1] - offsets[done]))
 
-    def reserve(self, n_words: int, n_bytes: int) -> None:
-        """Make room for `n_words` more words with `n_bytes` bytes together."""
-        n_bytes += HEADER * n_words
+    def _sizes_with(self, n_words: int, n_bytes: int) -> tuple[int, int]:
+        """Return the slots and bytes of arena that `reserve` would leave."""
         slots, arena, cursor = self.arrays
-        n_slots = slots.shape[0]
+        n_bytes += HEADER * n_words
+        n_slots, arena_bytes = slots.shape[0], arena.shape[0]
         while cursor[0] + n_words > n_slots // 8 * 5:
             n_slots *= 2
+        if cursor[1] + n_bytes + PADDING > arena_bytes:
+            arena_bytes += max(arena_bytes, n_bytes + PADDING)
+        return n_slots, arena_bytes
+
+    def nbytes_with(self, n_words: int, n_bytes: int) -> int:
+        """Return the memory in bytes that the table would hold after `reserve(n_words, n_bytes)`."""
+        n_slots, arena_bytes = self._sizes_with(n_words, n_bytes)
+        return 32 * n_slots + arena_bytes
+
+    def reserve(self, n_words: int, n_bytes: int) -> None:
+        """Make room for `n_words` more words with `n_bytes` bytes together."""
+        slots, arena, cursor = self.arrays
+        n_slots, arena_bytes = self._sizes_with(n_words, n_bytes)
         if n_slots > slots.shape[0]:
             larger = np.zeros((n_slots, 4), dtype=np.uint64)
             with np.errstate(over="ignore"):
                 move_slots(slots, larger)
             slots = larger
-        if cursor[1] + n_bytes + PADDING > arena.shape[0]:
-            larger_arena = np.zeros(arena.shape[0] + max(arena.shape[0], n_bytes + PADDING), dtype=np.uint8)
-            larger_arena[: arena.shape[0]] = arena
+        if arena_bytes > arena.shape[0]:
+            larger_arena = np.zeros(arena_bytes, dtype=np.uint8)
+            larger_arena[: cursor[1]] = arena[: cursor[1]]
             arena = larger_arena
         self.arrays = TableArrays(slots, arena, cursor)
+
+    def clear(self, *, release: bool = False) -> None:
+        """Take all words out; the memory is kept for others, or released but for a little."""
+        if release:
+            self.arrays = WordTable().arrays
+        else:
+            self.arrays.slots.fill(0)
+            self.arrays.cursor.fill(0)
 
     def to_arrays(self) -> tuple[ByteArray, Int64Array, CountArray]:
         """Return (word_bytes, word_offsets, word_counts), words ascending by their bytes."""

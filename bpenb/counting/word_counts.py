@@ -25,6 +25,7 @@ __all__ = ["WordCounts"]
 
 _INT64_MAX = 2**63 - 1
 _WORDS_AT_ONCE = 1 << 16  # words turned into `bytes` for a check: memory stays small
+_BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,12 +124,12 @@ class WordCounts:
     @property
     def n_pretokens(self) -> int:
         """Pretokens counted: the sum of all counts."""
-        return _exact_dot(np.ones_like(self.word_counts), self.word_counts)
+        return _exact_sum(self.word_counts)
 
     @property
     def n_bytes(self) -> int:
         """Bytes of text that the pretokens fill; special tokens are not among them."""
-        return _exact_dot(np.diff(self.word_offsets), self.word_counts)
+        return _exact_sum(self.word_counts, self.word_offsets)
 
     def to_dict(self) -> dict[bytes, int]:
         """Return the counts as a dict, words ascending."""
@@ -256,20 +257,30 @@ def _check_shapes(word_bytes: ByteArray, word_offsets: Int64Array, word_counts: 
 def _check_order(word_bytes: ByteArray, word_offsets: Int64Array) -> None:
     """Refuse words that do not ascend, or that occur twice."""
     n_words = word_offsets.shape[0] - 1
-    for first in range(0, n_words, _WORDS_AT_ONCE):
-        offsets = word_offsets[first : first + _WORDS_AT_ONCE + 2]  # one word more: the next block's first
+    first = 0
+    while first < n_words:
+        most = int(np.searchsorted(word_offsets, word_offsets[first] + _BYTES_AT_ONCE))
+        last = max(first + 1, min(first + _WORDS_AT_ONCE, most))
+        offsets = word_offsets[first : last + 2]  # one word more: the next block's first
         begin = offsets[0]
         words = ranges_to_bytes(word_bytes[begin : offsets[-1]], offsets - begin)
         if not all(map(operator.lt, words, words[1:])):
             word = next(a for a, b in pairwise(words) if a >= b)
             raise CountsError(f"words must ascend by their bytes, each once: see after {word[:40]!r}")
+        first = last
 
 
-def _exact_dot(lengths: Int64Array, counts: CountArray) -> int:
-    """Return sum(lengths * counts) as a Python int, which no sum overflows."""
-    if float(np.dot(lengths.astype(np.float64), counts.astype(np.float64))) < 2.0**62:
-        return int(np.dot(lengths, counts))
-    return sum(map(operator.mul, lengths.tolist(), counts.tolist()))
+def _exact_sum(counts: CountArray, offsets: Int64Array | None = None) -> int:
+    """Return sum(counts), or with offsets sum(counts * lengths), as a Python int, which no sum overflows."""
+    total = 0
+    for first in range(0, counts.shape[0], _WORDS_AT_ONCE):
+        some = counts[first : first + _WORDS_AT_ONCE]
+        factors = np.ones_like(some) if offsets is None else np.diff(offsets[first : first + _WORDS_AT_ONCE + 1])
+        if float(np.dot(factors.astype(np.float64), some.astype(np.float64))) < 2.0**62:
+            total += int(np.dot(factors, some))
+        else:
+            total += sum(map(operator.mul, factors.tolist(), some.tolist()))
+    return total
 
 
 def _spell(word: object) -> bytes:

@@ -47,6 +47,11 @@ class ScanBuffer:
         self.planes: Planes = np.zeros((N_PLANES, capacity // 64 + 3), dtype=np.uint64)
         self.n_bytes = 0
 
+    @staticmethod
+    def nbytes_for(capacity: int) -> int:
+        """Return the memory in bytes that a buffer takes."""
+        return capacity + PADDING + 8 * N_PLANES * (capacity // 64 + 3)
+
     @property
     def capacity(self) -> int:
         """Bytes of text that there is room for."""

@@ -26,19 +26,14 @@ def encode(
     data, ids, position = text.encode(), [], 0
     for start, end in [*find_specials(data, special_tokens), (len(data), len(data))]:
         for pretoken in pretokens(data[position:start].decode(), pattern):
-            ids += [first[token] for token in merge_by_rank(pretoken.encode(), ranks)]
+            ids += [first[token] for token in encode_pretoken(pretoken.encode(), ranks)]
         if start < end:
             ids.append(last[data[start:end]])
         position = end
     return ids
 
 
-def encode_pretoken(pretoken: bytes, merges: list[tuple[bytes, bytes]]) -> list[bytes]:
-    """Return the tokens of one pretoken."""
-    return merge_by_rank(pretoken, {pair: rank for rank, pair in enumerate(merges)})
-
-
-def merge_by_rank(pretoken: bytes, ranks: dict[tuple[bytes, bytes], int]) -> list[bytes]:
+def encode_pretoken(pretoken: bytes, ranks: dict[tuple[bytes, bytes], int]) -> list[bytes]:
     """Merge the pair of lowest rank, everywhere from left to right, until no pair is left to merge."""
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
