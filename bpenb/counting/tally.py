@@ -72,7 +72,7 @@ def make_tally_scratch() -> TallyScratch:
 @helper
 def front_count(front, moved, n_moved, n_slots, slots, first, second):
     """Count a short word in the front table; returns how many words are on their way out of it."""
-    row = first_slot(first, second, FRONT_ROWS)
+    row = first_slot(first, second, np.int64(FRONT_ROWS))
     if front[row, 0] == first and front[row, 1] == second:
         front[row, 2] += _ONE
         return n_moved
@@ -92,7 +92,7 @@ def tally_batch(table, text, scratch, n):
     """Count the n pretokens of a batch; returns False if a count overflows."""
     bounds = scratch.bounds
     n_slots = table.slots.shape[0]
-    n_moved = 0
+    n_moved = np.int64(0)  # a literal 0 would compile `front_count` twice
     fits = True
     for t in range(n):
         length = bounds[t + 1] - bounds[t]

@@ -91,7 +91,7 @@ def find_segments(text, ranges, specials, segments):
     Returns  : int64, how many there are; more than m: call again with more room
     O(n_bytes)
     """
-    n = 0
+    n = np.int64(0)
     for r in range(ranges.shape[0]):
         position = ranges[r, 0]
         end = ranges[r, 1]

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bpenb._jit import helper, kernel
 from bpenb.training.ties import precedes
 
@@ -37,7 +39,8 @@ def push(heap, size, rule, tokens, keys, count, pair):
     i = size
     while i > 0:
         parent = (i - 1) >> 1
-        if not _beats(rule, tokens, keys, count, pair, heap.counts[parent], heap.pair_ids[parent]):
+        p = np.int64(heap.pair_ids[parent])
+        if not _beats(rule, tokens, keys, count, pair, heap.counts[parent], p):
             break
         heap.counts[i] = heap.counts[parent]
         heap.pair_ids[i] = heap.pair_ids[parent]
@@ -47,7 +50,7 @@ def push(heap, size, rule, tokens, keys, count, pair):
     return size + 1
 
 
-@helper
+@kernel  # called, not inlined: it is large, and runs a hundred thousand times only
 def sift_down(heap, start, size, rule, tokens, keys, count, pair):
     """Put a pair at `start` or below, where the entry at `start` is free.
 
@@ -59,12 +62,13 @@ def sift_down(heap, start, size, rule, tokens, keys, count, pair):
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and _beats(
-            rule, tokens, keys,
-            heap.counts[child + 1], heap.pair_ids[child + 1], heap.counts[child], heap.pair_ids[child],
-        ):  # fmt: skip
-            child += 1
-        if not _beats(rule, tokens, keys, heap.counts[child], heap.pair_ids[child], count, pair):
+        p = np.int64(heap.pair_ids[child])
+        if child + 1 < size:
+            q = np.int64(heap.pair_ids[child + 1])
+            if _beats(rule, tokens, keys, heap.counts[child + 1], q, heap.counts[child], p):
+                child += 1
+                p = q
+        if not _beats(rule, tokens, keys, heap.counts[child], p, count, pair):
             break
         heap.counts[i] = heap.counts[child]
         heap.pair_ids[i] = heap.pair_ids[child]
@@ -78,7 +82,8 @@ def pop(heap, size, rule, tokens, keys):
     """Remove the top entry of a heap of `size` > 0 entries; returns the new size. O(log size)."""
     last = size - 1
     if last > 0:
-        sift_down(heap, 0, last, rule, tokens, keys, heap.counts[last], heap.pair_ids[last])
+        p = np.int64(heap.pair_ids[last])
+        sift_down(heap, np.int64(0), last, rule, tokens, keys, heap.counts[last], p)
     return last
 
 
@@ -86,4 +91,5 @@ def pop(heap, size, rule, tokens, keys):
 def heapify(heap, size, rule, tokens, keys):
     """Make a heap of the first `size` entries, in any order before. O(size)."""
     for start in range((size >> 1) - 1, -1, -1):
-        sift_down(heap, start, size, rule, tokens, keys, heap.counts[start], heap.pair_ids[start])
+        p = np.int64(heap.pair_ids[start])
+        sift_down(heap, start, size, rule, tokens, keys, heap.counts[start], p)

@@ -145,7 +145,7 @@ def close_births(pairs, births, heap, tokens, n_slots, n_events, rule, cursor):
     size = cursor[HEAP_SIZE]
     for s in range(n_slots):
         slot = births.slots[s]
-        p = births.last_word[slot]
+        p = np.int64(births.last_word[slot])
         if p >= 0:
             size = push(heap, size, rule, tokens, pairs.keys, births.counts[slot], p)
         births.counts[slot] = 0
@@ -243,7 +243,8 @@ def merge_slice(words, pairs, heap, tokens, births, learned, limits):
             recount_pair(words, pairs, p, cursor[N_MERGES])
         if pairs.counts[p] < heap.counts[0]:  # recounted, here or outside
             if pairs.counts[p] >= limits.min_count:
-                sift_down(heap, 0, cursor[HEAP_SIZE], rule, tokens, pairs.keys, pairs.counts[p], p)
+                size = cursor[HEAP_SIZE]
+                sift_down(heap, np.int64(0), size, rule, tokens, pairs.keys, pairs.counts[p], p)
             else:
                 cursor[HEAP_SIZE] = pop(heap, cursor[HEAP_SIZE], rule, tokens, pairs.keys)
         else:
