@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import itertools
 
 __all__ = [
     "NO_TOKEN",

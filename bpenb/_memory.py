@@ -46,12 +46,14 @@ def parse_memory(max_memory: int | str | None) -> int | None:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", str(max_memory))
     unit = _UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None:
-        raise TrainingError(f"max_memory is {max_memory!r}; it must be bytes, or such as '512MB', '2GB' or '2GiB'")
+        raise TrainingError(
+            f"max_memory is {max_memory!r}; it must be bytes, or such as '512MB', '2GB' or '2GiB'"
+        )
     n_bytes = int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
     if n_bytes < LEAST_MEMORY:
         raise TrainingError(
-            f"max_memory is {max_memory!r}; it must be at least {format_memory(LEAST_MEMORY)}, since Python and "
-            "the compiled kernels take about 150 MB of it; or leave it out"
+            f"max_memory is {max_memory!r}; it must be at least {format_memory(LEAST_MEMORY)}, "
+            "since Python and the compiled kernels take about 150 MB of it; or leave it out"
         )
     return n_bytes
 

@@ -28,7 +28,7 @@ from bpenb.patterns import SplitPattern, resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
-from bpenb.training import LearningOptions, check_count, check_ties, learn, n_merges_for
+from bpenb.training import LearningOptions, check_count, check_memory, check_ties, learn, n_merges_for
 
 __all__ = [
     "count_words",
@@ -58,6 +58,7 @@ def count_words(
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
+    max_memory: int | str | None = None,
 ) -> WordCounts:
     """Count the words of files.
 
@@ -70,12 +71,16 @@ def count_words(
         progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
         errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
         engine: `auto` takes the compiled engine for the known patterns, `regex` for others.
+        max_memory: bytes, or such as `512MB` or `2GB`, at least 256 MB: the most that this process
+            and its workers hold together; words that do not fit go to temporary files (in
+            $BPENB_TMPDIR, if that is set), and are merged at the end. None for no limit.
 
     Returns:
         Distinct words ascending by their bytes, with int64 counts.
 
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
+        CountsError: the distinct words alone do not fit into `max_memory`.
         PatternError, TrainingError: an option out of its range.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
@@ -89,7 +94,9 @@ def count_words(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
-    return count_files(files, settings, Workforce(workers), make_reporter(progress)).counts
+    return count_files(
+        files, settings, Workforce(workers, max_memory=max_memory), make_reporter(progress)
+    ).counts
 
 
 def count_words_from_iterator(
@@ -101,6 +108,7 @@ def count_words_from_iterator(
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
+    max_memory: int | str | None = None,
 ) -> WordCounts:
     """Count the words of documents; options, result and errors as of `count_words`.
 
@@ -118,7 +126,9 @@ def count_words_from_iterator(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
-    return count_documents(documents, settings, Workforce(workers), make_reporter(progress)).counts
+    return count_documents(
+        documents, settings, Workforce(workers, max_memory=max_memory), make_reporter(progress)
+    ).counts
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -137,6 +147,7 @@ def train(
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
+    max_memory: int | str | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -150,6 +161,8 @@ def train(
         min_frequency: a pair that occurs less often is not merged.
         max_token_length: the longest token in bytes, inclusive; None for no limit.
         workers, progress, errors, engine: as of `count_words`.
+        max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
+            words, and is refused if that does not fit.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -175,7 +188,7 @@ def train(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, Workforce(options.workers), reporter)
+    counted = count_files(files, settings, Workforce(options.workers, max_memory=max_memory), reporter)
     return _learn(counted, options, vocab_size, reporter)
 
 
@@ -192,6 +205,7 @@ def train_from_iterator(
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
+    max_memory: int | str | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -213,7 +227,9 @@ def train_from_iterator(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
     reporter = make_reporter(progress)
-    counted = count_documents(documents, settings, Workforce(options.workers), reporter)
+    counted = count_documents(
+        documents, settings, Workforce(options.workers, max_memory=max_memory), reporter
+    )
     return _learn(counted, options, vocab_size, reporter)
 
 
@@ -314,6 +330,8 @@ def _learning_options(
 
 def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter) -> Tokenizer:
     counts = counted.counts
+    if counted.memory_plan is not None:
+        check_memory(counts, counted.memory_plan.budget)
     result = learn(counts, options, reporter)
     started = time.perf_counter()
     model = BPEModel.from_training(

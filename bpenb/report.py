@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,11 @@ def training_report(
             "merges": len(result.merges),
             "last_merge_count": last,
         },
-        "seconds": dict(phase_seconds),
+        # Those of counting are sums over its workers, which work side by side.
+        "seconds": dict(phase_seconds) | {f"counting.{k}": v for k, v in counted.stage_seconds.items()},
         "peak_memory_bytes": peak_rss_bytes() + counted.workers_peak_rss_bytes,
+        "memory_plan": None if counted.memory_plan is None else asdict(counted.memory_plan),
+        "n_spills": counted.n_spills,
         "longest_tokens": longest_tokens(model),
         "counters": result.counters,
     }

@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+collect_ignore_glob = ["*conftest.py"]  # no doctests there: two of one name could not be imported
+
+# A first example may compile kernels, and machines differ: time is tested where it is the point.
+settings.register_profile("bpenb", deadline=None)
+settings.load_profile("bpenb")
 
 
 @pytest.fixture(scope="session")

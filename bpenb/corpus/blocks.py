@@ -120,7 +120,7 @@ def fill_from_files(paths: Iterable[Path], finder: CutFinder, take_room: TakeRoo
         except MemoryError:
             raise CorpusError(
                 f"{path}: holds no place to cut for {filled.room.capacity:,} bytes and more, which do not "
-                "fit in memory; separate documents with a special token"
+                "fit in memory (or in max_memory); separate documents with a special token"
             ) from None
     if filled.n_bytes:
         yield filled.close()
@@ -201,6 +201,12 @@ def fill_from_documents(
 
 def _join(filled: FilledRoom, parts: list[bytes]) -> FilledRoom:
     filled.room.set_length(0)
-    filled.room.grow(filled.n_bytes)
+    try:
+        filled.room.grow(filled.n_bytes)
+    except MemoryError:
+        raise CorpusError(
+            f"{filled.label(0)[0]}: holds no place to cut for {filled.n_bytes:,} bytes, which do not fit in "
+            "memory (or in max_memory); separate documents with a special token"
+        ) from None
     filled.room.text[: filled.n_bytes] = np.frombuffer(b"".join(parts), dtype=np.uint8)
     return filled.close()

@@ -10,6 +10,7 @@ from bpenb.counting.count import (
     count_files,
 )
 from bpenb.counting.in_threads import kernels_compiled, warmup
+from bpenb.counting.memory_plan import MemoryPlan
 from bpenb.counting.table import WordTable
 from bpenb.counting.word_counts import WordCounts
 
@@ -17,6 +18,7 @@ __all__ = [
     "CountResult",
     "CountSettings",
     "EngineOption",
+    "MemoryPlan",
     "PoolOption",
     "WordCounts",
     "WordTable",

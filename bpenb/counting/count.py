@@ -8,12 +8,13 @@ The words depend on the text and the settings alone: not on workers, pool, buffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb._memory import parse_memory, rss_bytes
 from bpenb._workers import resolve_workers
 from bpenb.corpus import (
     CutFinder,
@@ -29,7 +30,11 @@ from bpenb.corpus import (
     resolve_files,
 )
 from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
-from bpenb.counting.in_threads import CompiledCountJob, count_in_threads, warmup
+from bpenb.counting.in_threads import BUFFER_BYTES, count_in_threads, load_kernels, warmup
+from bpenb.counting.memory_plan import MemoryPlan, plan_processes, plan_threads
+from bpenb.counting.spill import Spill
+from bpenb.counting.stages import Counted
+from bpenb.counting.tally_worker import CompiledCountJob
 from bpenb.counting.word_counts import WordCounts
 from bpenb.errors import BpenbError, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
@@ -102,6 +107,8 @@ class Workforce:
         task_bytes: bytes of text per unit of work; None: what measured best.
         small_input: below this many bytes no process is started.
         start_method: of processes; None: `forkserver` where there is one, else `spawn`.
+        max_memory: bytes (or `512MB`, `2GB`) that this process and its workers hold at most; what
+            does not fit goes to temporary files (docs/decisions/0008-memory-budget.md).
     """
 
     workers: int | None = None
@@ -109,8 +116,10 @@ class Workforce:
     task_bytes: int | None = None
     small_input: int = _SMALL_INPUT
     start_method: str | None = None
+    max_memory: int | str | None = None
 
     def __post_init__(self) -> None:
+        parse_memory(self.max_memory)
         resolve_workers(self.workers)
         _check_choice("pool", self.pool, ("auto", "threads", "processes"))
         if self.task_bytes is not None and self.task_bytes < 1:
@@ -118,11 +127,23 @@ class Workforce:
 
 
 class CountResult(NamedTuple):
-    """The counts, the bytes of text read, and the peak memory of all worker processes together."""
+    """What counting hands out.
+
+    Attributes:
+        counts: words and counts.
+        n_bytes: of text read.
+        workers_peak_rss_bytes: peak memory of all worker processes together.
+        stage_seconds: of each stage (bpenb/counting/stages.py), those of all workers together.
+        n_spills: how often a word table went to a temporary file.
+        memory_plan: how `max_memory` was divided, if there is one.
+    """
 
     counts: WordCounts
     n_bytes: int
     workers_peak_rss_bytes: int
+    stage_seconds: Mapping[str, float] = MappingProxyType({})
+    n_spills: int = 0
+    memory_plan: MemoryPlan | None = None
 
 
 def count_files(
@@ -141,6 +162,8 @@ def count_files(
 
     Raises:
         CorpusError: a file that cannot be read, or is not UTF-8.
+        CountsError: the words do not fit into `max_memory`.
+        TrainingError: `max_memory` leaves no room to count.
         WorkerError: a worker failed or died.
     """
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
@@ -154,8 +177,13 @@ def count_files(
     if task_bytes is None:
         wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * resolve_workers(workforce.workers))
         task_bytes = max(_LEAST_TASK_BYTES, min(wanted, _TASK_BYTES))
-    tasks = range_tasks(plan_ranges(paths, finder, task_bytes), task_bytes)
-    return _processes(tasks, settings, workforce, reporter)
+    return _processes(
+        lambda size: range_tasks(plan_ranges(paths, finder, size), size),
+        task_bytes,
+        settings,
+        workforce,
+        reporter,
+    )
 
 
 def count_documents(
@@ -188,8 +216,10 @@ def count_documents(
         texts = encode_documents(documents)
         return _threads(lambda take: fill_from_documents(texts, finder, take), settings, workforce, reporter)
     task_bytes = workforce.task_bytes or _LEAST_TASK_BYTES
-    tasks = document_tasks(batch_documents(documents, task_bytes), finder, task_bytes)
-    return _processes(tasks, settings, workforce, reporter)
+    return _processes(
+        lambda size: document_tasks(batch_documents(documents, size), finder, size),
+        task_bytes, settings, workforce, reporter,
+    )  # fmt: skip
 
 
 # --- behind the doors -----------------------------------------------------------------------------
@@ -221,12 +251,24 @@ def _threads(
 ) -> CountResult:
     engine = CompiledEngine(settings.pattern, settings.special_tokens)
     workers = resolve_workers(workforce.workers)
-    words, n_bytes = count_in_threads(fill, engine, settings.errors, workers, workforce.task_bytes, reporter)
-    return _result(words, n_bytes, settings, engine, 0, reporter)
+    buffer_bytes = workforce.task_bytes or BUFFER_BYTES
+    budget = parse_memory(workforce.max_memory)
+    if budget is None:
+        counted = count_in_threads(fill, engine, settings.errors, workers, buffer_bytes, reporter)
+        return _result(counted, None, settings, engine, reporter)
+    load_kernels(engine)  # they are part of the base
+    plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
+    with Spill(plan) as spill:
+        counted = count_in_threads(fill, engine, settings.errors, plan.workers, buffer_bytes, reporter, spill)
+    return _result(counted, spill, settings, engine, reporter)
 
 
 def _processes(
-    tasks: Iterator[TextTask], settings: CountSettings, workforce: Workforce, reporter: Reporter
+    tasks_of: Callable[[int], Iterator[TextTask]],
+    task_bytes: int,
+    settings: CountSettings,
+    workforce: Workforce,
+    reporter: Reporter,
 ) -> CountResult:
     job: WordCountJob | CompiledCountJob
     if settings.is_compiled:
@@ -234,27 +276,36 @@ def _processes(
         job = CompiledCountJob(settings.pattern, settings.special_tokens, settings.errors)
     else:
         job = WordCountJob(settings.pattern, settings.special_tokens, settings.errors)
-    words, n_bytes, peak = count_in_processes(
-        tasks,
-        job,
-        resolve_workers(workforce.workers),
-        workforce.small_input,
-        workforce.start_method,
-        reporter,
-    )
-    return _result(words, n_bytes, settings, job.engine, peak, reporter)
+    workers = resolve_workers(workforce.workers)
+    small, method = workforce.small_input, workforce.start_method
+    budget = parse_memory(workforce.max_memory)
+    if budget is None:
+        counted = count_in_processes(tasks_of(task_bytes), job, workers, small, method, reporter)
+        return _result(counted, None, settings, job.engine, reporter)
+    load_kernels()
+    engine = replace(job).engine  # part of the base; not the job's own, which travels without one
+    plan = plan_processes(budget, rss_bytes(), workers, settings.is_compiled, task_bytes)
+    task_bytes = min(task_bytes, plan.largest_text // 3)  # several documents are up to three times that
+    with Spill(plan) as spill:
+        tasks = tasks_of(task_bytes)
+        counted = count_in_processes(tasks, job, plan.workers, small, method, reporter, spill)
+    return _result(counted, spill, settings, engine, reporter)
 
 
 def _result(
-    words: tuple[ByteArray, Int64Array, CountArray],
-    n_bytes: int,
+    counted: Counted,
+    spill: Spill | None,
     settings: CountSettings,
     engine: RegexEngine | CompiledEngine,
-    workers_peak_rss_bytes: int,
     reporter: Reporter,
 ) -> CountResult:
     counts = WordCounts(
-        *words, settings.pattern, settings.special_tokens, engine.name, engine.unicode_version
+        *counted.words, settings.pattern, settings.special_tokens, engine.name, engine.unicode_version
     )
+    n_bytes, seconds = counted.n_bytes, counted.stage_seconds
     reporter.finish(n_bytes, words=len(counts), pretokens=counts.n_pretokens)
-    return CountResult(counts, n_bytes, workers_peak_rss_bytes)
+    if spill is None:
+        return CountResult(counts, n_bytes, counted.workers_peak_rss_bytes, seconds)
+    return CountResult(
+        counts, n_bytes, counted.workers_peak_rss_bytes, seconds | spill.seconds, spill.n_spills, spill.plan
+    )

@@ -6,6 +6,7 @@ words → word_bytes, word_offsets, word_counts
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,6 @@ from bpenb.counting.order import (
     write_words,
 )
 from bpenb.errors import CountsError
-import itertools
 
 if TYPE_CHECKING:
     from bpenb.counting.table import TableArrays

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array
 from bpenb.corpus import CutFinder, FileRange, TextBlock
+from bpenb.counting.spill import Spill, gather_or_merge
+from bpenb.counting.stages import Counted, StageClock, add_seconds
 from bpenb.counting.table import WordTable
+from bpenb.errors import CorpusError
 from bpenb.pretokenize import DocumentBatch, RangeBatch, TextTask, WordArrays, WorkerPool
 from bpenb.progress import Reporter
 
@@ -61,7 +63,8 @@ def count_in_processes(
     small_input: int,
     start_method: str | None,
     reporter: Reporter,
-) -> tuple[tuple[ByteArray, Int64Array, CountArray], int, int]:
+    spill: Spill | None = None,
+) -> Counted:
     """Count all tasks and add up their words, reporting the bytes done.
 
     Args:
@@ -71,23 +74,58 @@ def count_in_processes(
         small_input: below this many bytes no process is started.
         start_method: of the processes.
         reporter: in the phase `count`.
+        spill: holds the table to a memory budget.
 
-    Returns:
-        (word_bytes, word_offsets, word_counts) in order; bytes counted; peak memory of all workers.
+    Raises:
+        CorpusError: a text without a place to cut, too large for the budget.
+        CountsError: a count passes 2⁶³ − 1, or the words do not fit into the budget.
     """
+    if spill is not None:
+        tasks = _no_larger_than(tasks, spill.plan.largest_text)
+    clock = StageClock()
     first, is_small = _take(tasks, small_input)
     in_pool = not is_small and workers > 1 and not multiprocessing.current_process().daemon
     pool = WorkerPool(job, workers, start_method=start_method) if in_pool else None
     sizes: deque[int] = deque()  # of the tasks taken and not done, oldest first
-    remaining = _noting_sizes(chain(first, tasks), sizes)
+    remaining = _noting_sizes(chain(first, tasks), sizes, clock)
     table = WordTable()
-    done = 0
+    done = n_pretokens = 0
+    worker_seconds: dict[str, float] = {}
     with pool or nullcontext():
-        for words in pool.map(remaining) if pool else map(job, remaining):
-            table.add(*words)
+        results = iter(pool.map(remaining) if pool else map(job, remaining))
+        while (result := clock.wait_for(results)) is not None:
+            words = result[:3]
+            if spill is not None:
+                spill.make_room(table, words[2].shape[0], words[0].shape[0])
+            with clock.stage("gather"):
+                table.add(*words)
+            worker_seconds = add_seconds(worker_seconds, result.stage_seconds)
             done += sizes.popleft()
-            reporter.update(done, words=len(table))
-    return table.to_arrays(), done, pool.peak_rss_bytes if pool else 0
+            n_pretokens += int(words[2].sum())
+            n_counting = min(len(sizes), workers)
+            reporter.update(
+                done,
+                words=len(table) + (spill.n_words if spill else 0),
+                pretokens=n_pretokens,
+                tasks_waiting=len(sizes) - n_counting,
+                tasks_counting=n_counting,
+                waits=clock.who_waits(),
+            )
+    ordered = gather_or_merge([table], 1, spill, clock)
+    peak = pool.peak_rss_bytes if pool else 0
+    return Counted(ordered, done, peak, add_seconds(worker_seconds, clock.seconds))
+
+
+def _no_larger_than(tasks: Iterator[TextTask], n_bytes: int) -> Iterator[TextTask]:
+    """Refuse a task that no memory was planned for."""
+    for task in tasks:
+        if task.n_bytes > n_bytes:
+            raise CorpusError(
+                f"{task}: holds no place to cut for {task.n_bytes:,} bytes, of which {n_bytes:,} fit into "
+                "max_memory with so many workers; raise it, take fewer workers, or separate documents with "
+                "a special token"
+            )
+        yield task
 
 
 def _take(tasks: Iterator[TextTask], n_bytes: int) -> tuple[list[TextTask], bool]:
@@ -101,7 +139,7 @@ def _take(tasks: Iterator[TextTask], n_bytes: int) -> tuple[list[TextTask], bool
     return taken, True
 
 
-def _noting_sizes(tasks: Iterable[TextTask], sizes: deque[int]) -> Iterator[TextTask]:
-    for task in tasks:
+def _noting_sizes(tasks: Iterator[TextTask], sizes: deque[int], clock: StageClock) -> Iterator[TextTask]:
+    while (task := clock.read(tasks)) is not None:
         sizes.append(task.n_bytes)
         yield task

@@ -7,136 +7,42 @@ A few buffers go round, so memory holds them and the tables, however large the c
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import cached_property
 from queue import SimpleQueue
 from typing import Self
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array
 from bpenb._jit import is_compiled
-from bpenb.corpus import CutFinder, FilledRoom, SpecialScanner, TakeRoom, fill_from_documents
-from bpenb.counting.gather import gather_tables
+from bpenb.corpus import FilledRoom, TakeRoom
 from bpenb.counting.order import sort_buckets
-from bpenb.counting.spill import Spill
+from bpenb.counting.spill import Spill, Words, gather_or_merge
+from bpenb.counting.stages import Counted, StageClock, add_seconds
 from bpenb.counting.table import WordTable, add_words
-from bpenb.counting.tally import (
-    BATCH,
-    FRONT_ROWS,
-    OVERFLOW,
-    TALLIED,
-    flush_front,
-    make_tally_scratch,
-    tally_pretokens,
-)
-from bpenb.errors import CountsError, InvalidUtf8Error
-from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
-from bpenb.pretokenize import (
-    START,
-    CompiledEngine,
-    ScanBuffer,
-    TextTask,
-    Utf8Errors,
-    WordArrays,
-    first_invalid,
-)
+from bpenb.counting.tally import flush_front, tally_pretokens
+from bpenb.counting.tally_worker import TallyWorker
+from bpenb.patterns import PATTERNS, resolve_pattern
+from bpenb.pretokenize import CompiledEngine, ScanBuffer, Utf8Errors
 from bpenb.progress import Reporter
 
-__all__ = ["CompiledCountJob", "count_in_threads", "kernels_compiled", "warmup"]
+__all__ = ["BUFFER_BYTES", "count_in_threads", "kernels_compiled", "load_kernels", "warmup"]
 
 BUFFER_BYTES = 1 << 19  # text and planes stay in the second-level cache, beside the front table
 
 
-class _TallyWorker:
-    """What one thread counts with.
+class _GuardedBuffer(ScanBuffer):
+    """A buffer that asks before it grows."""
 
-    Attributes:
-        seconds: of work so far, by stage.
-    """
+    def __init__(self, capacity: int, make_way: Callable[[int], None]) -> None:
+        super().__init__(capacity)
+        self._make_way = make_way
 
-    def __init__(self, engine: CompiledEngine, errors: Utf8Errors, spill: Spill | None = None) -> None:
-        self.engine = engine
-        self.errors = errors
-        self.spill = spill
-        self.table = WordTable()
-        self.scratch = make_tally_scratch()
-        self.n_pretokens = 0
-        self.seconds = {"scan": 0.0, "tally": 0.0, "spill": 0.0}
-
-    def count(self, filled: FilledRoom) -> None:
-        """Count the pretokens of a buffer."""
-        buffer, ranges = filled.room, filled.ranges
-        assert isinstance(buffer, ScanBuffer)
-        started = time.perf_counter()
-        segments = self.engine.find_segments(buffer, ranges)
-        if not self.engine.mark(buffer, segments):
-            if self.errors == "strict":
-                raise _invalid_utf8(buffer, filled, ranges)
-            buffer, segments = _replaced(buffer, segments)
-            assert self.engine.mark(buffer, segments)
-        marked = time.perf_counter()
-        self.seconds["scan"] += marked - started
-        self._tally(buffer, segments)
-        self.seconds["tally"] += time.perf_counter() - marked
-
-    def _tally(self, buffer: ScanBuffer, segments: Int64Array) -> None:
-        scratch = self.scratch
-        scratch.position[:] = 0
-        starts = buffer.planes[START]
-        with np.errstate(over="ignore"):
-            while True:
-                status = tally_pretokens(self.table.arrays, buffer.text, starts, segments, scratch)
-                if status == TALLIED:
-                    break
-                _check_overflow(status)
-                self._make_room(2 * BATCH, 2 * buffer.n_bytes)
-        self.n_pretokens += int(scratch.position[2])
-
-    def _make_room(self, n_words: int, n_bytes: int) -> None:
-        """Make room in the table, or empty it if it has its share of the memory."""
-        if self.spill is None:
-            self.table.reserve(n_words, n_bytes)
-            return
-        started = time.perf_counter()
-        self.spill.make_room(self.table, n_words, n_bytes)
-        taken = time.perf_counter() - started
-        self.seconds["spill"] += taken
-        self.seconds["tally"] -= taken
-
-    def finish(self) -> WordTable:
-        """Return the table with everything that was counted."""
-        self._make_room(FRONT_ROWS, 0)
-        with np.errstate(over="ignore"):
-            _check_overflow(flush_front(self.table.arrays, self.scratch.front))
-        return self.table
-
-
-def _check_overflow(status: int) -> None:
-    if status == OVERFLOW:
-        raise CountsError("the count of a word passes 2**63 - 1")
-
-
-def _invalid_utf8(buffer: ScanBuffer, filled: FilledRoom, ranges: Int64Array) -> InvalidUtf8Error:
-    """Find where the text is not UTF-8; slow, and done once."""
-    for number, (start, end) in enumerate(ranges.tolist()):
-        at = first_invalid(buffer.text[start:end].tobytes())
-        if at >= 0:
-            source, base = filled.label(number)
-            return InvalidUtf8Error(source, base + at)
-    raise AssertionError("the text is valid UTF-8")
-
-
-def _replaced(buffer: ScanBuffer, segments: Int64Array) -> tuple[ScanBuffer, Int64Array]:
-    """Return the plain stretches with U+FFFD where they are not UTF-8, in a buffer of their own."""
-    texts = [buffer.text[a:b].tobytes().decode(errors="replace").encode() for a, b in segments.tolist()]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    replaced = ScanBuffer(int(ends[-1]) if texts else 0)
-    replaced.fill(b"".join(texts))
-    return replaced, np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1).astype(np.int64)
+    def grow(self, capacity: int) -> None:
+        """Make room for more text, if it may be had."""
+        if capacity > self.capacity:
+            self._make_way(capacity)
+        super().grow(capacity)
 
 
 class _Crew:
@@ -146,46 +52,86 @@ class _Crew:
         engine: of the pattern and special tokens.
         errors: `strict` or `replace`.
         workers: threads; 1 counts in the calling thread.
+        buffer_bytes: text per buffer.
+        spill: holds tables and buffers to a memory budget.
 
     Attributes:
         n_bytes: bytes counted.
+        clock: of the thread that reads.
     """
 
     def __init__(
-        self, engine: CompiledEngine, errors: Utf8Errors, workers: int, buffer_bytes: int = BUFFER_BYTES
+        self,
+        engine: CompiledEngine,
+        errors: Utf8Errors,
+        workers: int,
+        buffer_bytes: int = BUFFER_BYTES,
+        spill: Spill | None = None,
     ) -> None:
-        self._workers = [_TallyWorker(engine, errors) for _ in range(workers)]
-        self._idle: SimpleQueue[_TallyWorker] = SimpleQueue()
+        self._workers = [TallyWorker(engine, errors, spill) for _ in range(workers)]
+        self._idle: SimpleQueue[TallyWorker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        self._free = [ScanBuffer(buffer_bytes) for _ in range(workers + 1 if workers > 1 else 1)]
+        self._buffer_bytes = buffer_bytes
+        self._spill = spill
+        self._free = [self._new_room() for _ in range(workers + 1 if workers > 1 else 1)]
         self._running: dict[Future[None], FilledRoom] = {}
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="bpenb-count") if workers > 1 else None
+        self.clock = StageClock()
         self.n_bytes = 0
+
+    def _new_room(self) -> ScanBuffer:
+        if self._spill is None:
+            return ScanBuffer(self._buffer_bytes)
+        return _GuardedBuffer(self._buffer_bytes, self._make_way)
 
     def take_room(self) -> ScanBuffer:
         """Return a free buffer, waiting for a thread to be done with one if need be."""
         while not self._free:
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            with self.clock.waiting():
+                done, _ = wait(self._running, return_when=FIRST_COMPLETED)
             for future in done:
                 self._take_back(self._running.pop(future), future)
         return self._free.pop()
 
-    def _take_back(self, filled: FilledRoom, future: Future[None]) -> None:
-        future.result()  # an error of the thread is raised here
+    def _take_back(self, filled: FilledRoom, future: Future[None] | None = None) -> None:
+        if future is not None:
+            future.result()  # an error of the thread is raised here
         assert isinstance(filled.room, ScanBuffer)
         self.n_bytes += filled.n_bytes
-        self._free.append(filled.room)
+        self._free.append(self._new_room() if self._is_outsize(filled.room.capacity) else filled.room)
 
     def add(self, filled: FilledRoom) -> None:
         """Count a buffer: now, or in the next thread that is free."""
-        if self._pool is None:
-            self._workers[0].count(filled)
-            assert isinstance(filled.room, ScanBuffer)
-            self.n_bytes += filled.n_bytes
-            self._free.append(filled.room)
+        outsize = self._is_outsize(filled.room.capacity)
+        if self._pool is None or outsize:
+            with self.clock.waiting():
+                self._workers[0].count(filled)
+            if self._spill is not None and outsize:
+                self._spill.release(self._workers[0].table)
+            self._take_back(filled)
         else:
             self._running[self._pool.submit(self._count, filled)] = filled
+
+    def _is_outsize(self, capacity: int) -> bool:
+        """Tell whether a buffer takes more of a memory budget than is planned for."""
+        return self._spill is not None and capacity > 2 * self._buffer_bytes
+
+    def _make_way(self, capacity: int) -> None:
+        """Let a buffer that must outgrow its size (no place to cut) have all memory but its base."""
+        if self._spill is None or not self._is_outsize(capacity):
+            return
+        if capacity > self._spill.plan.largest_text:
+            raise MemoryError
+        self._drain()
+        for worker in self._workers:
+            self._spill.release(worker.table)
+
+    def _drain(self) -> None:
+        """Wait until nothing is being counted."""
+        for future, filled in self._running.items():
+            self._take_back(filled, future)
+        self._running.clear()
 
     def _count(self, filled: FilledRoom) -> None:
         worker = self._idle.get()
@@ -194,23 +140,33 @@ class _Crew:
         finally:
             self._idle.put(worker)
 
-    @property
-    def n_words(self) -> int:
-        """Distinct words so far, those that several threads met counted more than once."""
-        return sum(len(worker.table) for worker in self._workers)
+    def details(self) -> dict[str, int | str]:
+        """Return what there is to report of the work so far.
 
-    @property
-    def n_pretokens(self) -> int:
-        """Pretokens counted so far."""
-        return sum(worker.n_pretokens for worker in self._workers)
+        Words that several tables hold, or held before they were spilled, are counted more than once.
+        """
+        n_words = sum(len(worker.table) for worker in self._workers)
+        n_counting = len(self._workers) - self._idle.qsize()
+        n_given = sum(not future.done() for future in self._running)
+        busy = sum(sum(worker.seconds.values()) for worker in self._workers)
+        return {
+            "words": n_words + (self._spill.n_words if self._spill else 0),
+            "pretokens": sum(worker.n_pretokens for worker in self._workers),
+            "buffers_waiting": max(0, n_given - n_counting),
+            "buffers_counting": n_counting,
+            "waits": self.clock.who_waits(busy / len(self._workers)),
+        }
 
-    def finish(self) -> tuple[ByteArray, Int64Array, CountArray]:
+    def finish(self) -> Words:
         """Wait for the threads, and return (word_bytes, word_offsets, word_counts) in order."""
-        for future, filled in self._running.items():
-            self._take_back(filled, future)
-        self._running.clear()
-        tables = [worker.finish().arrays for worker in self._workers]
-        return gather_tables(tables, len(tables))
+        self._drain()
+        tables = [worker.finish() for worker in self._workers]
+        return gather_or_merge(tables, len(tables), self._spill, self.clock)
+
+    @property
+    def stage_seconds(self) -> dict[str, float]:
+        """Seconds of each stage, those of all threads together."""
+        return add_seconds(self.clock.seconds, *(worker.seconds for worker in self._workers))
 
     def __enter__(self) -> Self:
         return self
@@ -226,9 +182,10 @@ def count_in_threads(
     engine: CompiledEngine,
     errors: Utf8Errors,
     workers: int,
-    buffer_bytes: int | None,
+    buffer_bytes: int,
     reporter: Reporter,
-) -> tuple[tuple[ByteArray, Int64Array, CountArray], int]:
+    spill: Spill | None = None,
+) -> Counted:
     """Count everything that `fill` puts into buffers, reporting the bytes done.
 
     Args:
@@ -236,55 +193,21 @@ def count_in_threads(
         engine: of the pattern and special tokens.
         errors: `strict` or `replace`.
         workers: threads; 1 counts in this one.
-        buffer_bytes: text per buffer; None: what measured best.
+        buffer_bytes: text per buffer.
         reporter: in the phase `count`.
-
-    Returns:
-        (word_bytes, word_offsets, word_counts) in order, and the bytes counted.
+        spill: holds the tables to a memory budget.
 
     Raises:
-        CountsError: the count of a word passes 2⁶³ − 1.
+        CountsError: the count of a word passes 2⁶³ − 1, or the words do not fit into the budget.
         InvalidUtf8Error: text that is not UTF-8, if `errors` is `strict`.
     """
-    with _Crew(engine, errors, workers, buffer_bytes or BUFFER_BYTES) as crew:
-        for filled in fill(crew.take_room):
+    with _Crew(engine, errors, workers, buffer_bytes, spill) as crew:
+        texts = fill(crew.take_room)
+        while (filled := crew.clock.read(texts)) is not None:
             crew.add(filled)
-            reporter.update(crew.n_bytes, words=crew.n_words, pretokens=crew.n_pretokens)
+            reporter.update(crew.n_bytes, **crew.details())
         words = crew.finish()
-    return words, crew.n_bytes
-
-
-@dataclass(frozen=True)
-class CompiledCountJob:
-    """Counts the words of a task with the compiled engine, for processes.
-
-    Example:
-        >>> from bpenb.patterns import resolve_pattern
-        >>> job = CompiledCountJob(resolve_pattern("gpt2"), ("<s>",), "strict")
-        >>> words = job(DocumentBatch(0, [b"hi hi", b"hi<s>"]))
-        >>> words.word_bytes.tobytes(), words.word_counts.tolist()
-        (b' hihi', [1, 2])
-    """
-
-    pattern: SplitPattern
-    special_tokens: tuple[str, ...]
-    errors: Utf8Errors
-
-    @cached_property
-    def engine(self) -> CompiledEngine:
-        """The engine, built where it is used."""
-        return CompiledEngine(self.pattern, self.special_tokens)
-
-    def __call__(self, task: TextTask) -> WordArrays:
-        """Count the words of a task."""
-        worker = _TallyWorker(self.engine, self.errors)
-        for data, source, base in task.texts():
-            buffer = ScanBuffer(len(data))
-            buffer.fill(data)
-            filled = FilledRoom(buffer)
-            filled.add(len(data), source, base)
-            worker.count(filled)
-        return WordArrays(*gather_tables([worker.finish().arrays], 1))
+    return Counted(words, crew.n_bytes, 0, crew.stage_seconds)
 
 
 def kernels_compiled() -> bool:
@@ -298,13 +221,19 @@ def kernels_compiled() -> bool:
 def warmup() -> None:
     """Compile (or load) every kernel of counting by counting a few bytes with each pattern."""
     for name in PATTERNS:
-        engine = CompiledEngine(resolve_pattern(name), ("<s>",))
-        with _Crew(engine, "strict", 1, 4096) as crew:
-            for filled in fill_from_documents(
-                [b"it's<s>a"], CutFinder(resolve_pattern(name), SpecialScanner(())), crew.take_room
-            ):
-                crew.add(filled)
-            words = crew.finish()
+        load_kernels(CompiledEngine(resolve_pattern(name), ("<s>",)))
+
+
+def load_kernels(engine: CompiledEngine | None = None) -> None:
+    """Compile (or load) the kernels of counting, and those of one engine."""
     table = WordTable(8)
-    table.add(*words)
+    table.add(np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 1, 2]), np.array([1, 1]))
     table.reserve(64, 0)
+    table.to_arrays()
+    if engine is not None:
+        with _Crew(engine, "strict", 1, 4096) as crew:
+            filled = FilledRoom(crew.take_room())
+            filled.room.text[:8] = np.frombuffer(b"it's<s>a", dtype=np.uint8)
+            filled.add(8, "warmup", 0)
+            crew.add(filled.close())
+            crew.finish()

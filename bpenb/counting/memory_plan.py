@@ -66,11 +66,13 @@ class MemoryPlan:
     def __str__(self) -> str:
         workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
         tables = "" if self.n_tables == 1 else f"{self.n_tables} × "
-        return (
-            f"{format_memory(self.budget)} = {format_memory(self.base)} base + {format_memory(self.fixed)} buffers + "
-            f"{tables}{format_memory(self.table)} word tables + {format_memory(self.sorting)} to sort and merge; "
-            f"{workers}"
+        parts = (
+            f"{format_memory(self.base)} base",
+            f"{format_memory(self.fixed)} buffers",
+            f"{tables}{format_memory(self.table)} word tables",
+            f"{format_memory(self.sorting)} to sort and merge",
         )
+        return f"{format_memory(self.budget)} = {' + '.join(parts)}; {workers}"
 
 
 def plan_threads(budget: int, base: int, workers: int, buffer_bytes: int) -> MemoryPlan:
@@ -84,7 +86,7 @@ def plan_threads(budget: int, base: int, workers: int, buffer_bytes: int) -> Mem
     Raises:
         TrainingError: not even one thread fits.
     """
-    buffer = ScanBuffer.nbytes_for(buffer_bytes)
+    buffer = ScanBuffer.nbytes_for(2 * buffer_bytes)  # it may grow so far at any time
     for n in range(workers, 0, -1):
         # The text on its way into a buffer: read ahead, or documents that are being joined.
         fixed = RESERVE + 3 * buffer_bytes + n * (buffer + 32 * FRONT_ROWS + _THREAD) + buffer

@@ -22,7 +22,17 @@ from bpenb._arrays import ByteArray, Int64Array
 from bpenb._intrinsics import load_u64
 from bpenb._jit import helper, kernel
 
-__all__ = ["HEADER", "N_BUCKETS", "PADDING", "SHORT", "Buckets", "Records", "sort_buckets", "write_words"]
+__all__ = [
+    "HEADER",
+    "N_BUCKETS",
+    "PADDING",
+    "SHORT",
+    "Buckets",
+    "Records",
+    "first_disorder",
+    "sort_buckets",
+    "write_words",
+]
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
@@ -211,3 +221,23 @@ def write_words(records, buckets, bounds, word_bytes, word_offsets, word_counts)
             word_counts[w] = np.int64(rows[i, 2])
             out = write_word(rows[i, 0], rows[i, 1], rows[i, 3], records.arena, word_bytes, out)
             w += 1
+
+
+@kernel
+def first_disorder(word_bytes, word_offsets):
+    """Return the first word that is not less than the next one, or −1 if all ascend.
+
+    word_bytes   : uint8[];  word_offsets: int64[n_words + 1]
+    O(n_bytes)
+    """
+    for w in range(word_offsets.shape[0] - 2):
+        i = word_offsets[w]
+        end = word_offsets[w + 1]
+        k = end
+        end_k = word_offsets[w + 2]
+        while i < end and k < end_k and word_bytes[i] == word_bytes[k]:
+            i += 1
+            k += 1
+        if k == end_k or (i < end and word_bytes[i] > word_bytes[k]):
+            return w
+    return np.int64(-1)

@@ -1,9 +1,9 @@
 """Word tables that outgrow their share of the memory: sorted to files, and merged at the end.
 
-    table full → its words in order → a run on disk (three files) → the table starts again, empty
-    FAN_IN runs of one level        → merged into one run of the next, so the disk holds every
-                                      word a few times, however long the text
-    the end                         → all runs merged into one, which is read back
+table full → its words in order → a run on disk (three files) → the table starts again, empty
+FAN_IN runs of one level        → merged into one run of the next, so the disk holds every
+                                  word a few times, however long the text
+the end                         → all runs merged into one, which is read back
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from bpenb._memory import format_memory, release_free_memory
 from bpenb.counting.gather import gather_tables
 from bpenb.counting.memory_plan import SORTING, MemoryPlan
 from bpenb.counting.runs import Run, RunBlock, Words, merge_blocks
+from bpenb.counting.stages import StageClock
 from bpenb.counting.table import WordTable
 from bpenb.errors import CountsError, OutputError
 
-__all__ = ["Spill"]
+__all__ = ["Spill", "Words", "gather_or_merge"]
 
 FAN_IN = 32
 # Memory that merging takes for each byte of the blocks: a word of 1 byte is 17 in its block, at
@@ -43,6 +44,7 @@ class Spill:
 
     Attributes:
         n_spills: how often a table was emptied.
+        n_words: written then, not all of them distinct.
         seconds: of writing runs, and of merging them.
 
     Example:
@@ -52,7 +54,7 @@ class Spill:
         >>> with Spill(plan) as spill:
         ...     for word in (b"b", b"a", b"b"):
         ...         table.add(np.frombuffer(word, dtype=np.uint8), np.array([0, 1]), np.array([1]))
-        ...         spill.make_room(table, 9_000, 0)
+        ...         _ = spill.make_room(table, 9_000, 0)
         ...     word_bytes, _, word_counts = spill.finish([table], 1)
         >>> spill.n_spills, word_bytes.tobytes(), word_counts.tolist()
         (3, b'ab', [1, 2])
@@ -60,7 +62,7 @@ class Spill:
 
     def __init__(self, plan: MemoryPlan) -> None:
         self.plan = plan
-        self.n_spills = 0
+        self.n_spills = self.n_words = 0
         self.seconds = {"spill": 0.0, "merge": 0.0}
         self._lock = threading.Lock()  # one table grows or is sorted at a time: so little is planned for it
         self._levels: list[list[Run]] = []
@@ -74,12 +76,23 @@ class Spill:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def make_room(self, table: WordTable, n_words: int, n_bytes: int) -> None:
-        """Make room in a table for so many more words and their bytes, emptying it if it has its share."""
+    @property
+    def total_seconds(self) -> float:
+        """Seconds of writing and merging."""
+        return sum(self.seconds.values())
+
+    def make_room(self, table: WordTable, n_words: int, n_bytes: int) -> float:
+        """Make room in a table for so many more words and bytes, emptying it if it has its share.
+
+        Returns:
+            Seconds that emptying it took.
+        """
         with self._lock:
+            before = self.total_seconds
             if len(table) and table.nbytes_with(n_words, n_bytes) > self.plan.table:
                 self._empty(table)
             table.reserve(n_words, n_bytes)
+            return self.total_seconds - before
 
     def release(self, table: WordTable) -> None:
         """Empty a table, and give its memory back."""
@@ -120,6 +133,7 @@ class Spill:
         table.clear(release=table.nbytes > self.plan.table)
         release_free_memory()
         self.n_spills += 1
+        self.n_words += run.n_words
         self.seconds["spill"] += time.perf_counter() - started
         self._file(run, 0)
 
@@ -148,8 +162,9 @@ class Spill:
             yield run
         except OSError as error:
             raise OutputError(
-                f"{folder or root or tempfile.gettempdir()}: cannot be written: {error.strerror or error}; words that "
-                "do not fit into max_memory go there: set BPENB_TMPDIR to a folder with room, or raise max_memory"
+                f"{folder or root or tempfile.gettempdir()}: cannot be written: {error.strerror or error}; "
+                "words that do not fit into max_memory go there: set BPENB_TMPDIR to a folder with room, or "
+                "raise max_memory"
             ) from error
 
     def _merge(self, runs: Sequence[Run], memory: int) -> Run:
@@ -172,6 +187,27 @@ class Spill:
         if need > plan.for_words:
             raise CountsError(
                 f"{run.n_words:,} distinct words with {run.n_bytes:,} bytes do not fit into max_memory of "
-                f"{format_memory(plan.budget)}: {format_memory(plan.budget - plan.for_words + need)} are needed at "
-                "least; raise max_memory, leave it out, or take a split pattern that makes fewer words"
+                f"{format_memory(plan.budget)}: {format_memory(plan.budget - plan.for_words + need)} are "
+                "needed at least; raise max_memory, leave it out, or take a split pattern that makes fewer "
+                "words"
             )
+
+
+def gather_or_merge(
+    tables: Sequence[WordTable], workers: int, spill: Spill | None, clock: StageClock
+) -> Words:
+    """Return (word_bytes, word_offsets, word_counts) of all tables, and of what was spilled, in order.
+
+    Args:
+        tables: of all workers, done.
+        workers: threads.
+        spill: what held the tables to a memory budget, if anything.
+        clock: its stage `gather` is what neither writing nor merging of files takes.
+    """
+    with clock.stage("gather"):
+        if spill is None:
+            return gather_tables([table.arrays for table in tables], workers)
+        before = spill.total_seconds
+        words = spill.finish(tables, workers)
+        clock.seconds["gather"] = clock.seconds.get("gather", 0.0) + before - spill.total_seconds
+    return words

@@ -32,6 +32,7 @@ _LENGTH_SHIFT = np.uint64(56)
 _LONG = np.uint64(1 << 63)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+_QUICK_GROWTH = 1 << 18
 _SHIFT_32 = np.uint64(32)
 _ZERO = np.uint64(0)
 # Which bits of the first and second 8 bytes belong to a word, by its length.
@@ -228,7 +229,7 @@ class WordTable:
         n_bytes += HEADER * n_words
         n_slots, arena_bytes = slots.shape[0], arena.shape[0]
         while cursor[0] + n_words > n_slots // 8 * 5:
-            n_slots *= 2
+            n_slots *= 4 if n_slots < _QUICK_GROWTH else 2  # moving words costs as much as adding them
         if cursor[1] + n_bytes + PADDING > arena_bytes:
             arena_bytes += max(arena_bytes, n_bytes + PADDING)
         return n_slots, arena_bytes

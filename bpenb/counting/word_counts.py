@@ -10,13 +10,13 @@ import operator
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths, ranges_to_bytes
 from bpenb.corpus import normalize_special_tokens
 from bpenb.counting import npz
+from bpenb.counting.order import first_disorder
 from bpenb.counting.table import WordTable
 from bpenb.errors import CountsError
 from bpenb.patterns import DEFAULT_PATTERN, SplitPattern, resolve_pattern
@@ -25,7 +25,6 @@ __all__ = ["WordCounts"]
 
 _INT64_MAX = 2**63 - 1
 _WORDS_AT_ONCE = 1 << 16  # words turned into `bytes` for a check: memory stays small
-_BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,18 +255,10 @@ def _check_shapes(word_bytes: ByteArray, word_offsets: Int64Array, word_counts: 
 
 def _check_order(word_bytes: ByteArray, word_offsets: Int64Array) -> None:
     """Refuse words that do not ascend, or that occur twice."""
-    n_words = word_offsets.shape[0] - 1
-    first = 0
-    while first < n_words:
-        most = int(np.searchsorted(word_offsets, word_offsets[first] + _BYTES_AT_ONCE))
-        last = max(first + 1, min(first + _WORDS_AT_ONCE, most))
-        offsets = word_offsets[first : last + 2]  # one word more: the next block's first
-        begin = offsets[0]
-        words = ranges_to_bytes(word_bytes[begin : offsets[-1]], offsets - begin)
-        if not all(map(operator.lt, words, words[1:])):
-            word = next(a for a, b in pairwise(words) if a >= b)
-            raise CountsError(f"words must ascend by their bytes, each once: see after {word[:40]!r}")
-        first = last
+    at = int(first_disorder(word_bytes, word_offsets))
+    if at >= 0:
+        word = word_bytes[word_offsets[at] : word_offsets[at + 1]].tobytes()
+        raise CountsError(f"words must ascend by their bytes, each once: see after {word[:40]!r}")
 
 
 def _exact_sum(counts: CountArray, offsets: Int64Array | None = None) -> int:
@@ -275,7 +266,9 @@ def _exact_sum(counts: CountArray, offsets: Int64Array | None = None) -> int:
     total = 0
     for first in range(0, counts.shape[0], _WORDS_AT_ONCE):
         some = counts[first : first + _WORDS_AT_ONCE]
-        factors = np.ones_like(some) if offsets is None else np.diff(offsets[first : first + _WORDS_AT_ONCE + 1])
+        factors = (
+            np.ones_like(some) if offsets is None else np.diff(offsets[first : first + _WORDS_AT_ONCE + 1])
+        )
         if float(np.dot(factors.astype(np.float64), some.astype(np.float64))) < 2.0**62:
             total += int(np.dot(factors, some))
         else:

@@ -34,7 +34,6 @@ from bpenb.pretokenize.planes import (
     NUMBER,
     START,
     WHITESPACE,
-    run_end,
 )
 from bpenb.pretokenize.scan_masks import after, has_break, set_leads, set_start
 
@@ -125,22 +124,22 @@ def split_numbers(planes, n_blocks, longest):
     Assumes that START marks the first byte of every run.
     O(n_blocks + bytes of numbers)
     """
+    i = np.int64(0)
     for k in range(n_blocks):
         firsts = planes[NUMBER, k] & planes[START, k]
         while firsts:
-            i = (k << 6) + trailing_zeros(firsts)
+            first = (k << 6) + trailing_zeros(firsts)
             firsts &= firsts - _ONE
-            end = run_end(planes, NUMBER, i)
+            if first < i:  # a start that was set here, in an earlier block as well, is no first
+                continue
+            i = first + 1
             n = 0
-            i += 1
-            while i < end and not has_break(planes, i):
+            while planes[NUMBER, i >> 6] >> np.uint64(i & 63) & _ONE and not has_break(planes, i):
                 if not planes[CONT, i >> 6] >> np.uint64(i & 63) & _ONE:
                     n += 1
                     if n % longest == 0:
                         set_start(planes, i)
                 i += 1
-            if i >> 6 == k:  # the starts that were just set are no firsts
-                firsts &= ~((_ONE << np.uint64(i & 63)) - _ONE)
 
 
 @helper

@@ -5,6 +5,7 @@ Nothing here imports Numba, so a worker starts fast and compiles nothing.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,11 +68,12 @@ TextTask: TypeAlias = RangeBatch | DocumentBatch
 
 
 class WordArrays(NamedTuple):
-    """Distinct words in no order: uint8[n_bytes], int64[n_words+1], int64[n_words]."""
+    """Distinct words in no order: uint8[n_bytes], int64[n_words+1], int64[n_words]; and seconds by stage."""
 
     word_bytes: ByteArray
     word_offsets: Int64Array
     word_counts: CountArray
+    stage_seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -98,16 +100,21 @@ class WordCountJob:
     def __call__(self, task: TextTask) -> WordArrays:
         """Count the words of a task."""
         counter: Counter[str] = Counter()
+        started, counting = time.perf_counter(), 0.0
         for data, source, base in task.texts():
+            read = time.perf_counter()
             self.engine.count(data, source, base, counter)
-        return _to_arrays(counter)
+            counting += time.perf_counter() - read
+        reading = time.perf_counter() - started - counting
+        return _to_arrays(counter, {"read": reading, "scan": counting})
 
 
-def _to_arrays(counter: Counter[str]) -> WordArrays:
+def _to_arrays(counter: Counter[str], stage_seconds: dict[str, float]) -> WordArrays:
     words = list(map(str.encode, counter))
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     return WordArrays(
         np.frombuffer(b"".join(words), dtype=np.uint8),
         offsets_from_lengths(lengths),
         np.fromiter(counter.values(), dtype=np.int64, count=len(words)),
+        stage_seconds,
     )

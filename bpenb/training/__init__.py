@@ -6,12 +6,14 @@ state.py       the arrays
 index.py       first pairs and inverted index     heap.py      the array-backed heap
 recount.py     stale pairs, serial and parallel   merging.py   the merge loop
 driver.py      phases, growth, threads            words.py     packing and allocation
+memory.py      whether it fits into a budget
 """
 
 from __future__ import annotations
 
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import MergeResult
+from bpenb.training.memory import check_memory
 from bpenb.training.settings import LearningOptions, check_count, n_merges_for
 from bpenb.training.ties import TIE_MODES, check_ties
 
@@ -20,6 +22,7 @@ __all__ = [
     "LearningOptions",
     "MergeResult",
     "check_count",
+    "check_memory",
     "check_ties",
     "kernels_compiled",
     "learn",

@@ -50,9 +50,11 @@ def push(heap, size, rule, tokens, keys, count, pair):
     return size + 1
 
 
-@kernel  # called, not inlined: it is large, and runs a hundred thousand times only
+@kernel
 def sift_down(heap, start, size, rule, tokens, keys, count, pair):
     """Put a pair at `start` or below, where the entry at `start` is free.
+
+    Called, not inlined: it is large, and runs a hundred thousand times only.
 
     Assumes both subtrees of `start` are heaps.
     O(log size)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bpenb
 import pytest
-from running import TEXT, Result, command, environment
+from tests.cli.running import TEXT, Result, command, environment
 
 
 @pytest.fixture

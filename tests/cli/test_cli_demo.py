@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from running import TEXT
+from tests.cli.running import TEXT
 
 from bpenb_cli import _demo_run, demo
 from bpenb_cli._demo_corpus import standard_library, write_corpus

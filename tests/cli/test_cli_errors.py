@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import Result, command, environment
+from tests.cli.running import Result, command, environment
 
 Cli = Callable[..., Result]
 

@@ -10,7 +10,7 @@ import bpenb
 import pytest
 import typer.main
 from bpenb.training import TIE_MODES
-from running import Result, command, environment
+from tests.cli.running import Result, command, environment
 
 from bpenb_cli import _options
 from bpenb_cli.main import app

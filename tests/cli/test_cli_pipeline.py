@@ -12,7 +12,7 @@ from pathlib import Path
 import bpenb
 import numpy as np
 import pytest
-from running import TEXT, Result, command, environment
+from tests.cli.running import TEXT, Result, command, environment
 
 Cli = Callable[..., Result]
 QUIET = ("--progress", "none")

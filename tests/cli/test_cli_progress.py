@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import Result, command, environment
+from tests.cli.running import Result, command, environment
 
 Cli = Callable[..., Result]
 
