@@ -218,8 +218,11 @@ def count_documents(
     task_bytes = workforce.task_bytes or _LEAST_TASK_BYTES
     return _processes(
         lambda size: document_tasks(batch_documents(documents, size), finder, size),
-        task_bytes, settings, workforce, reporter,
-    )  # fmt: skip
+        task_bytes,
+        settings,
+        workforce,
+        reporter,
+    )
 
 
 # --- behind the doors -----------------------------------------------------------------------------
@@ -303,9 +306,16 @@ def _result(
         *counted.words, settings.pattern, settings.special_tokens, engine.name, engine.unicode_version
     )
     n_bytes, seconds = counted.n_bytes, counted.stage_seconds
-    reporter.finish(n_bytes, words=len(counts), pretokens=counts.n_pretokens)
     if spill is None:
+        reporter.finish(n_bytes, words=len(counts), pretokens=counts.n_pretokens)
         return CountResult(counts, n_bytes, counted.workers_peak_rss_bytes, seconds)
+    reporter.finish(
+        n_bytes,
+        words=len(counts),
+        pretokens=counts.n_pretokens,
+        spills=spill.n_spills,
+        memory_plan=str(spill.plan),
+    )
     return CountResult(
         counts, n_bytes, counted.workers_peak_rss_bytes, seconds | spill.seconds, spill.n_spills, spill.plan
     )

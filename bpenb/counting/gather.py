@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from bpenb.counting.order import (
     SHORT,
     Buckets,
     Records,
+    merge_rows,
     sort_buckets,
+    sort_rows,
     write_words,
 )
 from bpenb.errors import CountsError
@@ -35,6 +38,8 @@ __all__ = ["gather_tables"]
 
 # mypy: disable-error-code="no-untyped-def"
 
+LARGE = 1 << 16  # records of a bucket that several threads sort together: 20 ms of work
+_SHARES_PER_WORKER = 8  # a share is what Ctrl-C waits for
 _ZERO = np.uint64(0)
 _LONG = np.uint64(1 << 63)
 _LENGTH_SHIFT = np.uint64(56)
@@ -95,10 +100,9 @@ def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArra
         CountsError: a count passes 2⁶³ − 1.
     """
     records, buckets = _scatter(tables, workers)
-    shares = _shares(buckets.starts, workers)
-    largest = records.spare.shape[0] // max(1, workers)
-    sort = [(sort_buckets, records, buckets, a, b, t * largest) for t, (a, b) in enumerate(shares)]
-    if not all(_in_threads(sort)):
+    _sort_large_buckets(records, buckets.starts, workers)
+    shares = _shares(buckets.starts, _SHARES_PER_WORKER * workers)
+    if not all(_in_threads(_with_room(records, buckets, shares, workers), workers)):
         raise CountsError("the count of a word passes 2**63 - 1")
     word_starts, byte_starts = offsets_from_lengths(buckets.n_words), offsets_from_lengths(buckets.n_bytes)
     word_bytes = np.empty(int(byte_starts[-1]), dtype=np.uint8)
@@ -106,14 +110,15 @@ def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArra
     word_counts = np.empty(int(word_starts[-1]), dtype=np.int64)
     word_offsets[-1] = byte_starts[-1]
     bounds = [np.array([a, b, word_starts[a], byte_starts[a]], dtype=np.int64) for a, b in shares]
-    _in_threads([(write_words, records, buckets, b, word_bytes, word_offsets, word_counts) for b in bounds])
+    write = [(write_words, records, buckets, b, word_bytes, word_offsets, word_counts) for b in bounds]
+    _in_threads(write, workers)
     return word_bytes, word_offsets, word_counts
 
 
 def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buckets]:
     """Put the words of all tables into buckets."""
     counts = np.zeros((len(tables), N_BUCKETS), dtype=np.int64)
-    _in_threads([(count_buckets, t.slots, t.arena, counts[i]) for i, t in enumerate(tables)])
+    _in_threads([(count_buckets, t.slots, t.arena, counts[i]) for i, t in enumerate(tables)], workers)
     starts = offsets_from_lengths(counts.sum(axis=0))
     places = starts[:-1] + np.cumsum(counts, axis=0) - counts
     used = [int(t.cursor[1]) for t in tables]
@@ -123,24 +128,70 @@ def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buck
     bases = np.cumsum([0, *used[:-1]])
     rows = np.empty((int(starts[-1]), 4), dtype=np.uint64)
     _in_threads(
-        [(scatter_words, t.slots, t.arena, int(bases[i]), places[i], rows) for i, t in enumerate(tables)]
+        [(scatter_words, t.slots, t.arena, int(bases[i]), places[i], rows) for i, t in enumerate(tables)],
+        workers,
     )
     largest = int(np.diff(starts).max(initial=0)) + 1
-    spare = np.empty((largest * max(1, workers), 4), dtype=np.uint64)
+    spare = np.empty((max(largest, LARGE * workers), 4), dtype=np.uint64)
     zeros = np.zeros(N_BUCKETS, dtype=np.int64)
     return Records(rows, spare, arena), Buckets(starts, zeros, zeros.copy())
 
 
-def _shares(starts: Int64Array, workers: int) -> list[tuple[int, int]]:
-    """Return ranges of buckets with about equally many records, one for each thread."""
-    marks = np.arange(1, workers) * int(starts[-1]) // workers
+def _sort_large_buckets(records: Records, starts: Int64Array, workers: int) -> None:
+    """Sort the buckets that are too large for one thread: in pieces, then merged two by two.
+
+    `sort_buckets` finds them in order, and passes on.
+    """
+    for bucket in np.flatnonzero(np.diff(starts) > LARGE).tolist():
+        start, end = int(starts[bucket]), int(starts[bucket + 1])
+        pieces = range(start, end, LARGE)
+        _in_threads([(sort_rows, records, a, min(a + LARGE, end), a - start) for a in pieces], workers)
+        width = LARGE
+        while width < end - start:
+            pairs = range(start, end - width, 2 * width)
+            _in_threads(
+                [(merge_rows, records, a, a + width, min(a + 2 * width, end), a - start) for a in pairs],
+                workers,
+            )
+            width *= 2
+
+
+def _with_room(
+    records: Records, buckets: Buckets, shares: Sequence[tuple[int, int]], workers: int
+) -> list[tuple[Callable[..., bool], int, int]]:
+    """Return calls that sort a share of the buckets each, in the part of `spare` that is free then.
+
+    A large bucket is sorted already and needs no room to speak of.
+    """
+    rooms: SimpleQueue[int] = SimpleQueue()
+    for worker in range(workers):
+        rooms.put(worker * LARGE)
+
+    def sort(first: int, last: int) -> bool:
+        place = rooms.get()
+        try:
+            return bool(sort_buckets(records, buckets, first, last, place))
+        finally:
+            rooms.put(place)
+
+    return [(sort, first, last) for first, last in shares]
+
+
+def _shares(starts: Int64Array, n: int) -> list[tuple[int, int]]:
+    """Return n ranges of buckets with about equally many records."""
+    marks = np.arange(1, n) * int(starts[-1]) // n
     edges = [0, *np.searchsorted(starts, marks).tolist(), N_BUCKETS]
     return list(itertools.pairwise(edges))
 
 
-def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]]) -> list[Any]:
-    """Run kernels side by side, and return what they return."""
-    if len(calls) == 1:
-        return [calls[0][0](*calls[0][1:])]
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(call[0], *call[1:]) for call in calls]]
+def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]], workers: int) -> list[Any]:
+    """Run kernels side by side, and return what they return; Ctrl-C drops what has not begun."""
+    if workers == 1 or len(calls) == 1:
+        return [call[0](*call[1:]) for call in calls]
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(call[0], *call[1:]) for call in calls]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

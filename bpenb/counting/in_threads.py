@@ -16,7 +16,7 @@ import numpy as np
 
 from bpenb._jit import is_compiled
 from bpenb.corpus import FilledRoom, TakeRoom
-from bpenb.counting.order import sort_buckets
+from bpenb.counting.order import first_disorder, sort_buckets
 from bpenb.counting.spill import Spill, Words, gather_or_merge
 from bpenb.counting.stages import Counted, StageClock, add_seconds
 from bpenb.counting.table import WordTable, add_words
@@ -229,7 +229,7 @@ def load_kernels(engine: CompiledEngine | None = None) -> None:
     table = WordTable(8)
     table.add(np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 1, 2]), np.array([1, 1]))
     table.reserve(64, 0)
-    table.to_arrays()
+    first_disorder(*table.to_arrays()[:2])
     if engine is not None:
         with _Crew(engine, "strict", 1, 4096) as crew:
             filled = FilledRoom(crew.take_room())

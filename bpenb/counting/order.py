@@ -30,7 +30,9 @@ __all__ = [
     "Buckets",
     "Records",
     "first_disorder",
+    "merge_rows",
     "sort_buckets",
+    "sort_rows",
     "write_words",
 ]
 
@@ -50,7 +52,7 @@ class Records(NamedTuple):
 
     Attributes:
         rows: uint64[n, 4], records.
-        spare: uint64[m, 4], room for the records of the largest bucket, one for each thread.
+        spare: uint64[m, 4], room for the records that threads have in hand.
         arena: uint8[], padded; the longer words, each behind its length.
     """
 
@@ -186,6 +188,18 @@ def sort_buckets(records, buckets, first, last, place):
         buckets.n_words[bucket] = kept - start
         buckets.n_bytes[bucket] = n_bytes
     return fits
+
+
+@kernel
+def sort_rows(records, start, end, place):
+    """Sort a stretch of the records by the bytes of their words; spare[place:] has room for half of it."""
+    sort_bucket(records.rows, start, end, records.spare, place, records.arena)
+
+
+@kernel
+def merge_rows(records, start, middle, end, place):
+    """Merge two sorted neighbours; spare[place:] has room for the first of them."""
+    merge_runs(records.rows, start, middle, end, records.spare, place, records.arena)
 
 
 @helper
