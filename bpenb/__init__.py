@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         train_from_counts,
         train_from_iterator,
     )
-    from bpenb.counting import WordCounts
+    from bpenb.counting import WordCounts, Workforce
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
@@ -33,6 +33,7 @@ __all__ = [
     "Progress",
     "Tokenizer",
     "WordCounts",
+    "Workforce",
     "__version__",
     "count_words",
     "count_words_from_iterator",
@@ -47,6 +48,7 @@ _HOMES = {
     "Progress": "bpenb.progress",
     "Tokenizer": "bpenb.encoding",
     "WordCounts": "bpenb.counting",
+    "Workforce": "bpenb.counting",
 }
 
 

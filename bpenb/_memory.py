@@ -43,19 +43,23 @@ def parse_memory(max_memory: int | str | None) -> int | None:
         return None
     if isinstance(max_memory, bool) or not isinstance(max_memory, int | str):
         raise TypeError(f"max_memory must be an int, a str or None, not {type(max_memory).__name__}")
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", str(max_memory))
-    unit = _UNITS.get(match[2].upper()) if match else None
-    if match is None or unit is None:
-        raise TrainingError(
-            f"max_memory is {max_memory!r}; it must be bytes, or such as '512MB', '2GB' or '2GiB'"
-        )
-    n_bytes = int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
+    n_bytes = max_memory if isinstance(max_memory, int) else _read_amount(max_memory)
     if n_bytes < LEAST_MEMORY:
         raise TrainingError(
             f"max_memory is {max_memory!r}; it must be at least {format_memory(LEAST_MEMORY)}, "
             "since Python and the compiled kernels take about 150 MB of it; or leave it out"
         )
     return n_bytes
+
+
+def _read_amount(text: str) -> int:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise TrainingError(
+            f"max_memory is {text!r}; it must be a number of bytes, or such as '512MB', '2GB' or '2GiB'"
+        )
+    return int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
 
 
 def format_memory(n_bytes: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from bpenb._workers import resolve_workers
@@ -42,6 +43,7 @@ __all__ = [
 Path: TypeAlias = str | os.PathLike[str]
 Files: TypeAlias = Path | Sequence[Path]
 Pattern: TypeAlias = str | SplitPattern
+Workers: TypeAlias = int | Workforce | None
 
 END_OF_TEXT = ("<|endoftext|>",)
 
@@ -54,7 +56,7 @@ def count_words(
     *,
     pattern: Pattern = "gpt2",
     special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: int | None = None,
+    workers: Workers = None,
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
@@ -66,8 +68,8 @@ def count_words(
         files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
         pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
         special_tokens: they separate documents and are never counted.
-        workers: how many work at once; None: as many as there are processors. The result is the
-            same for any number.
+        workers: how many work at once; None: as many as there are processors. A `Workforce` says
+            more (threads or processes, unit of work). The result is the same for any.
         progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
         errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
         engine: `auto` takes the compiled engine for the known patterns, `regex` for others.
@@ -95,7 +97,7 @@ def count_words(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
     return count_files(
-        files, settings, Workforce(workers, max_memory=max_memory), make_reporter(progress)
+        files, settings, _workforce(workers, max_memory), make_reporter(progress)
     ).counts
 
 
@@ -104,7 +106,7 @@ def count_words_from_iterator(
     *,
     pattern: Pattern = "gpt2",
     special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: int | None = None,
+    workers: Workers = None,
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
@@ -127,7 +129,7 @@ def count_words_from_iterator(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
     return count_documents(
-        documents, settings, Workforce(workers, max_memory=max_memory), make_reporter(progress)
+        documents, settings, _workforce(workers, max_memory), make_reporter(progress)
     ).counts
 
 
@@ -143,7 +145,7 @@ def train(
     ties: str = "cs336",
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    workers: int | None = None,
+    workers: Workers = None,
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
@@ -184,11 +186,12 @@ def train(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
+    workforce = _workforce(workers, max_memory)
     options = _learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
+        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, Workforce(options.workers, max_memory=max_memory), reporter)
+    counted = count_files(files, settings, workforce, reporter)
     return _learn(counted, options, vocab_size, reporter)
 
 
@@ -201,7 +204,7 @@ def train_from_iterator(
     ties: str = "cs336",
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    workers: int | None = None,
+    workers: Workers = None,
     progress: ProgressOption = None,
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
@@ -223,12 +226,13 @@ def train_from_iterator(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
+    workforce = _workforce(workers, max_memory)
     options = _learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
+        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
     reporter = make_reporter(progress)
     counted = count_documents(
-        documents, settings, Workforce(options.workers, max_memory=max_memory), reporter
+        documents, settings, workforce, reporter
     )
     return _learn(counted, options, vocab_size, reporter)
 
@@ -306,6 +310,12 @@ def train_bpe(
 
 
 # --- behind the doors -----------------------------------------------------------------------------
+
+
+def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
+    """Return who counts, with a memory budget if one is given beside it."""
+    workforce = workers if isinstance(workers, Workforce) else Workforce(workers)
+    return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
 
 
 def _learning_options(

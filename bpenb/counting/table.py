@@ -104,9 +104,8 @@ def add_keyed_word(table, text, start, length, count, key):
         stored = np.int64(slots[s, 3]) + HEADER
         alike = slots[s, 0] == first and slots[s, 1] == second
         if alike and (length <= SHORT or same_bytes(text, start, table.arena, stored, length)):
-            total = np.int64(slots[s, 2]) + count
-            slots[s, 2] = np.uint64(total)
-            return total > 0
+            slots[s, 2] += np.uint64(count)  # signed, LLVM takes it for granted that a sum does not overflow
+            return np.int64(slots[s, 2]) > 0
         s = (s + 1) & (slots.shape[0] - 1)
     slots[s, 0] = first
     slots[s, 1] = second

@@ -127,6 +127,7 @@ class CompiledCountJob:
 
     Example:
         >>> from bpenb.patterns import resolve_pattern
+        >>> from bpenb.pretokenize import DocumentBatch
         >>> job = CompiledCountJob(resolve_pattern("gpt2"), ("<s>",), "strict")
         >>> words = job(DocumentBatch(0, [b"hi hi", b"hi<s>"]))
         >>> words.word_bytes.tobytes(), words.word_counts.tolist()

@@ -9,8 +9,24 @@ from typing import Annotated
 import typer
 from bpenb.patterns import PATTERNS
 
-__all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ErrorsOption", "ProgressOption",
-           "ProgressStyle", "Ties", "TokenizerOption", "Utf8Errors"]  # fmt: skip
+__all__ = [
+    "DEFAULT_SPECIAL_TOKEN",
+    "PATTERN_NAMES",
+    "TOKENIZER",
+    "ChunkSizeOption",
+    "Engine",
+    "EngineOption",
+    "ErrorsOption",
+    "MaxMemoryOption",
+    "Pool",
+    "PoolOption",
+    "ProgressOption",
+    "ProgressStyle",
+    "Ties",
+    "TokenizerOption",
+    "Utf8Errors",
+    "WorkersOption",
+]
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
@@ -23,6 +39,22 @@ class ProgressStyle(StrEnum):
     AUTO = "auto"
     JSON = "json"
     NONE = "none"
+
+
+class Engine(StrEnum):
+    """Who runs the split pattern."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    REGEX = "regex"
+
+
+class Pool(StrEnum):
+    """Where counting runs."""
+
+    AUTO = "auto"
+    THREADS = "threads"
+    PROCESSES = "processes"
 
 
 class Utf8Errors(StrEnum):
@@ -51,6 +83,24 @@ ProgressOption = Annotated[
 ErrorsOption = Annotated[
     Utf8Errors,
     typer.Option("--errors", help="Bytes that are not UTF-8: stop and say where, or read U+FFFD there."),
+]
+EngineOption = Annotated[
+    Engine,
+    typer.Option("--engine", help="The compiled engine knows the named patterns; auto takes it for those."),
+]
+PoolOption = Annotated[
+    Pool, typer.Option("--pool", help="Where counting runs; auto: threads for the compiled engine.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Processes and threads.", show_default="all processors")
+]
+ChunkSizeOption = Annotated[
+    int | None,
+    typer.Option("--chunk-size", help="Bytes of text in a unit of work.", show_default="what measured best"),
+]
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option("--max-memory", help="Such as 512MB or 2GB; what does not fit goes to temporary files."),
 ]
 TokenizerOption = Annotated[
     Path,

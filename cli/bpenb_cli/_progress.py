@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bpenb_cli import _messages
+from bpenb_cli._interrupts import raise_if_interrupted
 from bpenb_cli._options import ProgressStyle
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def _write_json(progress: Progress) -> None:
 
 
 @contextmanager
-def shown_progress(style: ProgressStyle, *rooms: str) -> Iterator[ProgressCallback | None]:
-    """Say everything in this style; give the callable that shows progress so.
+def shown_progress(style: ProgressStyle, *rooms: str) -> Iterator[ProgressCallback]:
+    """Say everything in this style; give the callable that shows progress so, and sees Ctrl-C.
 
     With `auto` that is the bar, which writes plain lines where stderr is no terminal. On a first
     run it is said that the kernels of `rooms` are being compiled.
@@ -41,17 +42,28 @@ def shown_progress(style: ProgressStyle, *rooms: str) -> Iterator[ProgressCallba
     from bpenb.warmup import noticed_compiling
 
     _messages.set_style(style)
-    with noticed_compiling(_say_compiling, *rooms):
-        if style is ProgressStyle.NONE:
-            yield None
-        elif style is ProgressStyle.JSON:
-            yield _write_json
-        else:
-            from bpenb._bar import Bar
+    show, end_line = _shower(style)
 
-            bar = Bar()
-            with _messages.below(bar.close):
-                yield bar
+    def report(progress: Progress) -> None:
+        raise_if_interrupted()
+        show(progress)
+
+    with noticed_compiling(_say_compiling, *rooms), _messages.below(end_line):
+        yield report
+
+
+def _shower(style: ProgressStyle) -> tuple[ProgressCallback, Callable[[], None]]:
+    """Return what shows a report, and what ends the line that it may have begun."""
+    if style is ProgressStyle.AUTO:
+        from bpenb._bar import Bar
+
+        bar = Bar()
+        return bar, bar.close
+    return (_write_json if style is ProgressStyle.JSON else _show_nothing), lambda: None
+
+
+def _show_nothing(progress: Progress) -> None:
+    pass
 
 
 def _say_compiling(seconds: float) -> None:

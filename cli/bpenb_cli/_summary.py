@@ -46,6 +46,7 @@ def show_summary(report: Mapping[str, Any], output: Path) -> None:
     if _messages.style() is not ProgressStyle.AUTO:
         return
     from bpenb._bar import format_amount, format_seconds
+    from bpenb.counting import MemoryPlan
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -60,5 +61,8 @@ def show_summary(report: Mapping[str, Any], output: Path) -> None:
         table.add_row("compression", f"{sizes['bytes_per_token']:.3f} bytes per token on this text")
     table.add_row("time", ", ".join(phases))
     table.add_row("peak memory", format_amount(report["peak_memory_bytes"], "bytes"))
+    if report["memory_plan"]:
+        plan, times = MemoryPlan(**report["memory_plan"]), report["n_spills"]
+        table.add_row("memory plan", f"{plan}\nword tables went to disk {times:,} times")
     table.add_row("longest tokens", Text(spell_tokens(report["longest_tokens"][:5])))
     Console(stderr=True, highlight=False).print(table)

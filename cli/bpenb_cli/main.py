@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +20,7 @@ from bpenb import __version__
 from bpenb.errors import BpenbError
 
 from bpenb_cli import _messages, _options, decode, demo, encode, train, warmup
+from bpenb_cli._interrupts import catch_interrupts
 
 __all__ = ["app", "main", "run"]
 
@@ -67,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Enter from the shell."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems send it: as Ctrl-C
+    catch_interrupts()
     _messages.catch_warnings()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # tables, where the terminal has no UTF-8

@@ -34,7 +34,11 @@ def train(
     ] = options.Ties.CS336,
     min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
     max_token_length: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes and threads.", show_default="all")] = None,
+    engine: options.EngineOption = options.Engine.AUTO,
+    workers: options.WorkersOption = None,
+    pool: options.PoolOption = options.Pool.AUTO,
+    chunk_size: options.ChunkSizeOption = None,
+    max_memory: options.MaxMemoryOption = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
@@ -58,9 +62,10 @@ def train(
                 ties=ties.value,
                 min_frequency=min_frequency,
                 max_token_length=max_token_length,
-                workers=workers,
+                workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
                 progress=show,
                 errors=errors.value,
+                engine=engine.value,
             )
             tokenizer.save(output, force=force)
     assert tokenizer.report is not None

@@ -86,6 +86,10 @@ def test_options_of_train_reach_the_training(cli: Cli, corpus: Path, tmp_path: P
         "--min-frequency": "3",
         "--max-token-length": "5",
         "--workers": "1",
+        "--engine": "regex",
+        "--pool": "processes",
+        "--chunk-size": "4096",
+        "--max-memory": "2GB",
         "-o": "other",
         "--profile": "train.prof",
     }
@@ -103,6 +107,7 @@ def test_options_of_train_reach_the_training(cli: Cli, corpus: Path, tmp_path: P
     )
     assert (got.vocab, got.merges) == (expected.vocab, expected.merges)
     assert got.special_tokens == {"<|endoftext|>": 0, "<s>": 1}
+    assert got.model.engine == "regex"
     settings = json.loads((tmp_path / "other" / "report.json").read_text("utf-8"))["settings"]
     assert (settings["workers"], settings["ties"], settings["min_frequency"]) == (1, "huggingface", 3)
     functions = pstats.Stats(str(tmp_path / "train.prof")).stats  # type: ignore[attr-defined]
