@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from bpenb._memory import parse_memory, rss_bytes
+from bpenb._memory import parse_memory, release_free_memory, rss_bytes
 from bpenb._workers import resolve_workers
 from bpenb.corpus import (
     CutFinder,
@@ -260,6 +260,7 @@ def _threads(
         counted = count_in_threads(fill, engine, settings.errors, workers, buffer_bytes, reporter)
         return _result(counted, None, settings, engine, reporter)
     load_kernels(engine)  # they are part of the base
+    release_free_memory()  # of earlier work
     plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
     with Spill(plan) as spill:
         counted = count_in_threads(fill, engine, settings.errors, plan.workers, buffer_bytes, reporter, spill)
@@ -287,6 +288,7 @@ def _processes(
         return _result(counted, None, settings, job.engine, reporter)
     load_kernels()
     engine = replace(job).engine  # part of the base; not the job's own, which travels without one
+    release_free_memory()
     plan = plan_processes(budget, rss_bytes(), workers, settings.is_compiled, task_bytes)
     task_bytes = min(task_bytes, plan.largest_text // 3)  # several documents are up to three times that
     with Spill(plan) as spill:

@@ -175,6 +175,7 @@ class _Crew:
         """Let the threads end; what they have not begun is dropped."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+        self._free.clear()  # they know the crew, and would keep it until the collector runs
 
 
 def count_in_threads(

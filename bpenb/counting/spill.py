@@ -33,6 +33,7 @@ FAN_IN = 32
 # most 102 in the table and 51 in the one it grew from, 64 while sorted, and 40 in copies.
 _PER_BLOCK_BYTE = 16
 _LEAST_BLOCK = 1 << 12
+_MOST_MERGING = 64_000_000  # with more, the table of a portion falls out of the caches
 _CHECKING = 10_000_000  # `WordCounts` looks at its words as Python objects, some at a time
 
 
@@ -170,7 +171,8 @@ class Spill:
     def _merge(self, runs: Sequence[Run], memory: int) -> Run:
         """Merge runs into one, and remove them."""
         started = time.perf_counter()
-        block_bytes = max(_LEAST_BLOCK, (memory - SORTING) // _PER_BLOCK_BYTE // len(runs))
+        memory = min(memory - SORTING, _MOST_MERGING)
+        block_bytes = max(_LEAST_BLOCK, memory // _PER_BLOCK_BYTE // len(runs))
         table = WordTable()
         with self._new_run() as merged:
             for words in merge_blocks([RunBlock(run, block_bytes) for run in runs], table):

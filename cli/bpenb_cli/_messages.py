@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bpenb_cli._options import ProgressStyle
+from bpenb_cli._choices import ProgressStyle
 
 __all__ = ["below", "catch_warnings", "event", "fail", "note", "set_style", "style", "warning"]
 
@@ -17,7 +17,7 @@ _style = ProgressStyle.AUTO
 _end_line: Callable[[], None] = lambda: None  # noqa: E731
 
 
-def set_style(style: ProgressStyle) -> None:
+def set_style(style: ProgressStyle = ProgressStyle.AUTO) -> None:
     """Choose how everything is said from now on."""
     global _style
     _style = style

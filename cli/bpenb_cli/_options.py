@@ -2,75 +2,21 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from bpenb.patterns import PATTERNS
 
-__all__ = [
-    "DEFAULT_SPECIAL_TOKEN",
-    "PATTERN_NAMES",
-    "TOKENIZER",
-    "ChunkSizeOption",
-    "Engine",
-    "EngineOption",
-    "ErrorsOption",
-    "MaxMemoryOption",
-    "Pool",
-    "PoolOption",
-    "ProgressOption",
-    "ProgressStyle",
-    "Ties",
-    "TokenizerOption",
-    "Utf8Errors",
-    "WorkersOption",
-]
+from bpenb_cli._choices import Engine, Pool, ProgressStyle, Ties, Utf8Errors
+
+__all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
+           "ErrorsOption", "MaxMemoryOption", "Pool", "PoolOption", "ProgressOption", "ProgressStyle", "Ties",
+           "TokenizerOption", "Utf8Errors", "WorkersOption"]  # fmt: skip
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
 PATTERN_NAMES = ", ".join(PATTERNS)
-
-
-class ProgressStyle(StrEnum):
-    """How a command tells what it does."""
-
-    AUTO = "auto"
-    JSON = "json"
-    NONE = "none"
-
-
-class Engine(StrEnum):
-    """Who runs the split pattern."""
-
-    AUTO = "auto"
-    COMPILED = "compiled"
-    REGEX = "regex"
-
-
-class Pool(StrEnum):
-    """Where counting runs."""
-
-    AUTO = "auto"
-    THREADS = "threads"
-    PROCESSES = "processes"
-
-
-class Utf8Errors(StrEnum):
-    """What to do about bytes that are not UTF-8."""
-
-    STRICT = "strict"
-    REPLACE = "replace"
-
-
-class Ties(StrEnum):
-    """Which of two equally frequent pairs merges first."""
-
-    CS336 = "cs336"
-    HUGGINGFACE = "huggingface"
-    RUSTBPE = "rustbpe"
-
 
 ProgressOption = Annotated[
     ProgressStyle,

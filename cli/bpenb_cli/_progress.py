@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bpenb_cli import _messages
+from bpenb_cli._choices import ProgressStyle
 from bpenb_cli._interrupts import raise_if_interrupted
-from bpenb_cli._options import ProgressStyle
 
 if TYPE_CHECKING:
     from bpenb.progress import Progress, ProgressCallback

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bpenb_cli import _messages
-from bpenb_cli._options import ProgressStyle
+from bpenb_cli._choices import ProgressStyle
 
 __all__ = ["show_summary", "spell_tokens"]
 

@@ -19,7 +19,7 @@ import typer
 from bpenb import __version__
 from bpenb.errors import BpenbError
 
-from bpenb_cli import _messages, _options, decode, demo, encode, train, warmup
+from bpenb_cli import _messages, decode, demo, encode, train, warmup
 from bpenb_cli._interrupts import catch_interrupts
 
 __all__ = ["app", "main", "run"]
@@ -49,7 +49,7 @@ def _bpenb(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return its exit code."""
-    _messages.set_style(_options.ProgressStyle.AUTO)
+    _messages.set_style()
     try:
         code = int(app(list(arguments), prog_name="bpenb", standalone_mode=False) or 0)
     except ClickException as error:

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.running import TEXT
 
 from bpenb_cli import _demo_run, demo
+from bpenb_cli._choices import ProgressStyle
 from bpenb_cli._demo_corpus import standard_library, write_corpus
-from bpenb_cli._options import ProgressStyle
 
 
 @pytest.fixture

@@ -5,14 +5,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import bpenb
 import pytest
 import typer.main
+from bpenb.counting import EngineOption, PoolOption
 from bpenb.training import TIE_MODES
 from tests.cli.running import Result, command, environment
 
-from bpenb_cli import _options
+from bpenb_cli import _choices
 from bpenb_cli.main import app
 
 COMMANDS = ("train", "encode", "decode", "demo", "warmup")
@@ -73,7 +75,9 @@ def test_help_is_quick() -> None:
 
 
 def test_choices_are_those_of_the_rooms() -> None:
-    assert {ties.value for ties in _options.Ties} == set(TIE_MODES)
+    assert {ties.value for ties in _choices.Ties} == set(TIE_MODES)
+    assert tuple(engine.value for engine in _choices.Engine) == get_args(EngineOption)
+    assert tuple(pool.value for pool in _choices.Pool) == get_args(PoolOption)
 
 
 def test_defaults_are_those_of_the_python_api(cli: Cli, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_an_interrupt_that_is_lost_is_raised_again(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, time
 from bpenb_cli._interrupts import catch_interrupts
-from bpenb_cli._options import ProgressStyle
+from bpenb_cli._choices import ProgressStyle
 from bpenb_cli._progress import shown_progress
 from bpenb.progress import make_reporter
 catch_interrupts()

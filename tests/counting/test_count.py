@@ -44,7 +44,8 @@ class Way:
 
 REGEX = Way("regex", "auto")
 THREADS = Way("compiled", "auto")
-WAYS = [REGEX, THREADS, Way("compiled", "processes")]
+PROCESSES = Way("compiled", "processes")
+WAYS = [REGEX, THREADS, PROCESSES]
 
 
 @pytest.fixture(params=WAYS, ids=["regex", "threads", "processes"])
@@ -92,7 +93,18 @@ def test_words_equal_the_oracle(way: Way, pattern: str, corpus: list[Path]) -> N
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("workers", "task_bytes"), [(1, 1), (1, 777), (2, 100), (3, 5_000), (4, 1 << 20)])
+@pytest.mark.parametrize(
+    ("way", "workers", "task_bytes"),
+    [
+        *(
+            (way, *work)
+            for way in (REGEX, THREADS)
+            for work in ((1, 1), (1, 777), (2, 100), (3, 5_000), (4, 1 << 20))
+        ),
+        (PROCESSES, 2, 3_000),  # each process loads the kernels: slow to start
+        (PROCESSES, 3, 1 << 20),
+    ],
+)
 def test_workers_tasks_and_start_method_change_nothing(
     way: Way, method: str, workers: int, task_bytes: int, corpus: list[Path]
 ) -> None:

@@ -31,7 +31,7 @@ from tests.pretokenize.scanning import (
 
 every_pattern = pytest.mark.parametrize("pattern", DISTINCT_PATTERNS)
 kernels = pytest.mark.kernels
-ENGINES_SEE = tuple(r"\p{L} \p{N} \s \p{M} [\p{Lu}\p{Lt}] \p{Ll}".split())
+ENGINES_SEE = tuple([r"\p{L}", r"\p{N}", r"\s", r"\p{M}", r"[\p{Lu}\p{Lt}]", r"\p{Ll}"])
 
 
 @functools.cache

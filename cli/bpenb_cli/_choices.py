@@ -1,0 +1,46 @@
+"""What some options may be: each enum is the choices of one option."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Engine", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
+
+
+class ProgressStyle(StrEnum):
+    """How a command tells what it does."""
+
+    AUTO = "auto"
+    JSON = "json"
+    NONE = "none"
+
+
+class Engine(StrEnum):
+    """Who runs the split pattern."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    REGEX = "regex"
+
+
+class Pool(StrEnum):
+    """Where counting runs."""
+
+    AUTO = "auto"
+    THREADS = "threads"
+    PROCESSES = "processes"
+
+
+class Utf8Errors(StrEnum):
+    """What to do about bytes that are not UTF-8."""
+
+    STRICT = "strict"
+    REPLACE = "replace"
+
+
+class Ties(StrEnum):
+    """Which of two equally frequent pairs merges first."""
+
+    CS336 = "cs336"
+    HUGGINGFACE = "huggingface"
+    RUSTBPE = "rustbpe"
