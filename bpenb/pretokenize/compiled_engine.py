@@ -190,7 +190,8 @@ class CompiledEngine:
             return False
         if set_breaks(buffer.planes, buffer.n_blocks, segments) >= 0:
             return False
-        self._scan(buffer, segments)
+        with np.errstate(over="ignore"):  # carries run out of a mask; only plain Python says so
+            self._scan(buffer, segments)
         return True
 
     def pretoken_ends(self, text: bytes) -> Int64Array:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bpenb.warmup import warmup
 from tests.cli.running import TEXT, command, environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
@@ -23,7 +24,11 @@ SECONDS = 1.5  # within one, on a machine that does nothing else
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file that keeps each command busy for many seconds: all its words are distinct."""
+    """A file that keeps each command busy for many seconds: all its words are distinct.
+
+    All kernels are on disk then: LLVM does not stop in the middle of one.
+    """
+    warmup()
     path = tmp_path_factory.mktemp("large") / "large.txt"
     with path.open("w", encoding="utf-8") as file:
         for k in range(200):

@@ -165,6 +165,15 @@ def test_very_long_pretokens_and_lines(way: Way, tmp_path: Path) -> None:
     assert counts.to_dict() == {b"ACGT" * 500_000: 1, b" x": 500_000, b" y": 500_000, b" ": 1}
 
 
+def test_a_pretoken_of_50_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "genome"
+    long = b"ACGT" * 12_500_000
+    path.write_bytes(long + b" and " + long[:-1])
+    counts = count_files(path, THREADS.settings()).counts
+    assert counts.word_counts.tolist() == [1, 1, 1]
+    assert counts.word_bytes.tobytes() == b" " + long[:-1] + b" and" + long
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_named_pipe(way: Way, tmp_path: Path) -> None:
     path, data = tmp_path / "pipe", random_text(3_000)

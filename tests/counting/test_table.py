@@ -124,16 +124,6 @@ def test_pretokens_move_from_the_front_table_to_the_word_table() -> None:
     assert listed(worker.finish().to_arrays()) == sorted(expected.items())
 
 
-@pytest.mark.skipif(JIT_DISABLED, reason="minutes without JIT")
-def test_a_pretoken_of_50_megabytes_counts() -> None:
-    worker = TallyWorker(CompiledEngine(resolve_pattern("gpt2")), "strict")
-    long = b"ACGT" * 12_500_000
-    count_text(long + b" and " + long[:-1], worker)
-    word_bytes, offsets, counts = worker.finish().to_arrays()
-    assert np.diff(offsets).tolist() == [50_000_000, 4, 50_000_000] and counts.tolist() == [1, 1, 1]
-    assert word_bytes.tobytes() == b" " + long[:-1] + b" and" + long
-
-
 def test_first_disorder() -> None:
     for texts, at in (
         ([b"a", b"ab", b"b"], -1),
