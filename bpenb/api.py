@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from bpenb._workers import resolve_workers
 from bpenb.corpus import normalize_special_tokens
 from bpenb.counting import (
     CountResult,
@@ -29,7 +28,7 @@ from bpenb.patterns import SplitPattern, resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
-from bpenb.training import LearningOptions, check_count, check_memory, check_ties, learn, n_merges_for
+from bpenb.training import LearningOptions, check_memory, learn, learning_options
 
 __all__ = [
     "count_words",
@@ -96,9 +95,7 @@ def count_words(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
-    return count_files(
-        files, settings, _workforce(workers, max_memory), make_reporter(progress)
-    ).counts
+    return count_files(files, settings, _workforce(workers, max_memory), make_reporter(progress)).counts
 
 
 def count_words_from_iterator(
@@ -187,7 +184,7 @@ def train(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
     workforce = _workforce(workers, max_memory)
-    options = _learning_options(
+    options = learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
     reporter = make_reporter(progress)
@@ -227,13 +224,11 @@ def train_from_iterator(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
     workforce = _workforce(workers, max_memory)
-    options = _learning_options(
+    options = learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
     reporter = make_reporter(progress)
-    counted = count_documents(
-        documents, settings, workforce, reporter
-    )
+    counted = count_documents(documents, settings, workforce, reporter)
     return _learn(counted, options, vocab_size, reporter)
 
 
@@ -275,7 +270,7 @@ def train_from_counts(
             raise CountsError(
                 f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
             )
-    options = _learning_options(
+    options = learning_options(
         counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
     return _learn(CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress))
@@ -316,26 +311,6 @@ def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
     """Return who counts, with a memory budget if one is given beside it."""
     workforce = workers if isinstance(workers, Workforce) else Workforce(workers)
     return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
-
-
-def _learning_options(
-    special_tokens: tuple[str, ...],
-    vocab_size: int,
-    ties: str,
-    min_frequency: int,
-    max_token_length: int | None,
-    workers: int | None,
-) -> LearningOptions:
-    """Check the options of a training before any work."""
-    return LearningOptions(
-        n_merges=n_merges_for(vocab_size, special_tokens, ties),
-        ties=check_ties(ties),
-        min_frequency=check_count("min_frequency", min_frequency, 0),
-        max_token_length=None
-        if max_token_length is None
-        else check_count("max_token_length", max_token_length, 1),
-        workers=resolve_workers(workers),
-    )
 
 
 def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter) -> Tokenizer:

@@ -18,7 +18,6 @@ import multiprocessing
 import time
 
 from bpenb.pretokenize.classes import UNICODE_VERSION
-
 from tests.pretokenize.scanning import ALPHABET, DISTINCT_PATTERNS, batches, check_texts, strings
 
 
@@ -38,19 +37,24 @@ def check_pattern(
         check = functools.partial(check_prefix, pattern, alphabet, n)
         n_strings += sum(pool.imap_unordered(check, strings(alphabet, min(n - 1, 1))))
     seconds = time.perf_counter() - start
-    print(f"{pattern:10}  {n_strings:12,} strings to length {length}  0 differences  {seconds:6.0f} s", flush=True)
+    print(
+        f"{pattern:10}  {n_strings:12,} strings to length {length}  0 differences  {seconds:6.0f} s",
+        flush=True,
+    )
 
 
 def main() -> None:
     """Check the patterns asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("patterns", nargs="*", default=DISTINCT_PATTERNS, metavar="PATTERN")
     parser.add_argument("--length", type=int, default=5, help="of the longest strings (5)")
     parser.add_argument("--alphabet", default=ALPHABET, help="characters; default: one for each class")
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
     arguments = parser.parse_args()
     alphabet = "".join(dict.fromkeys(arguments.alphabet))
-    print(f"{len(alphabet)} characters, Unicode {UNICODE_VERSION}: {ascii(alphabet)}", flush=True)
+    print(f"{len(alphabet)} characters, Unicode {UNICODE_VERSION}: {alphabet!a}", flush=True)
     for pattern in arguments.patterns:
         check_texts(pattern, ["compile once, not in every process"])
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:

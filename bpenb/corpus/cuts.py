@@ -23,6 +23,7 @@ _WIDE_SPACES = (  # U+0085 U+00A0, U+1680, U+2000-200A U+2028 U+2029 U+202F, U+2
 )
 _SPACES = (rb"[\t-\r ]", *_WIDE_SPACES)
 _WIDEST_SPACE = 3  # bytes
+_ASCII_SPACES = (b" ", b"\n", b"\r", b"\t", b"\x0b", b"\x0c")  # every plain cut is beside one
 # A lookbehind has one width, so each spelling gets its own; a UTF-8 sequence cannot end in another one.
 _AFTER_NON_SPACE = b"".join(b"(?<!" + space + b")" for space in _SPACES)
 _BEFORE_NON_SPACE = b"(?!" + b"|".join(_SPACES) + rb")(?=[\x00-\xff])"
@@ -78,6 +79,7 @@ class CutFinder:
         self.context = max(_WIDEST_SPACE, scanner.max_length - 1)
         self.margin = max(_WIDEST_SPACE, scanner.max_length - 1)
         rules = _RULES.get(pattern.name, ())
+        self._is_plain = bool(rules)
         if scanner.max_length:
             rules = (*rules, b"(?=" + scanner.regex + b")")
         self._candidates = re.compile(b"|".join(rules)) if rules else None
@@ -94,7 +96,7 @@ class CutFinder:
 
     def last(self, data: bytes, start: int, *, at_end: bool) -> int | None:
         """Return the last safe cut after `start`, or None; arguments as in `first`."""
-        high = self._limit(data, at_end) + 1
+        high = min(self._limit(data, at_end), self._last_possible(data, start)) + 1
         width = 256  # looked at backwards in growing stretches: the last cut is mostly a word away
         while high > start + 1:
             low = max(start + 1, high - width, 1)
@@ -103,6 +105,13 @@ class CutFinder:
                 return cuts[-1]
             high, width = low, 2 * width
         return None
+
+    def _last_possible(self, data: bytes, start: int) -> int:
+        """Return a place that no cut is behind: where text without any is long, this decides quickly."""
+        marks = [data.rfind(token, start) for token in self._scanner.tokens]
+        if self._is_plain:
+            marks += [data.rfind(space, max(0, start - 1)) + 1 for space in _ASCII_SPACES]
+        return max(marks, default=0)
 
     def spans(self, data: bytes, n_bytes: int) -> Iterator[tuple[int, int]]:
         """Yield (start, end) of consecutive stretches of a whole text, each of `n_bytes` or a little more.

@@ -44,6 +44,7 @@ class SpecialScanner:
         special_tokens: the strings to find; none is fine.
 
     Attributes:
+        tokens: in UTF-8, the longest first.
         max_length: bytes of the longest special token, 0 if there is none.
 
     Example:
@@ -56,6 +57,7 @@ class SpecialScanner:
 
     def __init__(self, special_tokens: Iterable[str]) -> None:
         tokens = sorted((t.encode() for t in normalize_special_tokens(special_tokens)), key=len, reverse=True)
+        self.tokens = tuple(tokens)
         self.max_length = len(tokens[0]) if tokens else 0
         # Alternatives are tried in order, so the longest first is the longest match at its place.
         self.regex = b"|".join(map(re.escape, tokens))

@@ -256,11 +256,11 @@ def _threads(
     workers = resolve_workers(workforce.workers)
     buffer_bytes = workforce.task_bytes or BUFFER_BYTES
     budget = parse_memory(workforce.max_memory)
+    load_kernels(engine)  # here, not in the threads: Ctrl-C would wait for what they compile
     if budget is None:
         counted = count_in_threads(fill, engine, settings.errors, workers, buffer_bytes, reporter)
         return _result(counted, None, settings, engine, reporter)
-    load_kernels(engine)  # they are part of the base
-    release_free_memory()  # of earlier work
+    release_free_memory()  # of earlier work; the kernels are part of the base
     plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
     with Spill(plan) as spill:
         counted = count_in_threads(fill, engine, settings.errors, plan.workers, buffer_bytes, reporter, spill)

@@ -1,10 +1,10 @@
 """The folder that a tokenizer is saved as: every format, and our settings beside them.
 
-    tokenizer.json            for Hugging Face's `tokenizers` and all that reads it
-    vocab.json, merges.txt    as GPT-2 and the CS336 course have them; we read these
-    tokenizer.tiktoken        for `tiktoken`; left out, with a warning, where it cannot hold the model
-    bpenb.json                pattern, special tokens, ties, Unicode version
-    report.json               what the training measured, if it was trained here
+tokenizer.json            for Hugging Face's `tokenizers` and all that reads it
+vocab.json, merges.txt    as GPT-2 and the CS336 course have them; we read these
+tokenizer.tiktoken        for `tiktoken`; left out, with a warning, where it cannot hold the model
+bpenb.json                pattern, special tokens, ties, Unicode version
+report.json               what the training measured, if it was trained here
 """
 
 from __future__ import annotations

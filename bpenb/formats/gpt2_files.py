@@ -1,9 +1,9 @@
 """vocab.json and merges.txt, as GPT-2 has them (and the CS336 course): to bytes, and back.
 
-    vocab.json   {"!": 0, "\\"": 1, ..., "Ġthe": 262, ...}
-    merges.txt   #version: 0.2      only ever the first line: merges may begin with "#" too
-                 Ġ t
-                 Ġ a
+vocab.json   {"!": 0, "\\"": 1, ..., "Ġthe": 262, ...}
+merges.txt   #version: 0.2      only ever the first line: merges may begin with "#" too
+             Ġ t
+             Ġ a
 """
 
 from __future__ import annotations

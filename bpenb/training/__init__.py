@@ -14,7 +14,7 @@ from __future__ import annotations
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import MergeResult
 from bpenb.training.memory import check_memory
-from bpenb.training.settings import LearningOptions, check_count, n_merges_for
+from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.ties import TIE_MODES, check_ties
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "check_ties",
     "kernels_compiled",
     "learn",
+    "learning_options",
     "n_merges_for",
     "warmup",
 ]

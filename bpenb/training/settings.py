@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from bpenb._arrays import N_BYTES
 from bpenb._byte_map import BYTE_TO_CHARACTER
+from bpenb._workers import resolve_workers
 from bpenb.errors import TrainingError
 from bpenb.training.ties import check_ties
 
-__all__ = ["LearningOptions", "check_count", "n_merges_for"]
+__all__ = ["LearningOptions", "check_count", "learning_options", "n_merges_for"]
 
 
 class LearningOptions(NamedTuple):
@@ -70,3 +71,37 @@ def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) ->
             f"vocab_size is {size}; 256 bytes and {fixed - N_BYTES} special tokens need {fixed} at least"
         )
     return size - fixed
+
+
+def learning_options(
+    special_tokens: tuple[str, ...],
+    vocab_size: int,
+    ties: str,
+    min_frequency: int,
+    max_token_length: int | None,
+    workers: int | None,
+) -> LearningOptions:
+    """Return the options of a training, checked before any work.
+
+    Args:
+        special_tokens: that take part of the vocab.
+        vocab_size: tokens at most.
+        ties, min_frequency, max_token_length: as in `LearningOptions`.
+        workers: threads; None: as many as there are processors.
+
+    Raises:
+        TrainingError: a setting out of its range.
+        TypeError: a setting of a wrong type.
+
+    Example:
+        >>> learning_options((), 300, "cs336", 1, None, 2).n_merges
+        44
+    """
+    longest = None if max_token_length is None else check_count("max_token_length", max_token_length, 1)
+    return LearningOptions(
+        n_merges=n_merges_for(vocab_size, special_tokens, ties),
+        ties=check_ties(ties),
+        min_frequency=check_count("min_frequency", min_frequency, 0),
+        max_token_length=longest,
+        workers=resolve_workers(workers),
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
 
-__all__ = ["show_summary", "spell_tokens"]
+__all__ = ["phase_times", "show_summary", "spell_tokens"]
 
 
 def spell_tokens(tokens: Sequence[str]) -> str:
@@ -29,6 +29,13 @@ def spell_tokens(tokens: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def phase_times(report: Mapping[str, Any]) -> list[str]:
+    """Return how long each phase took; the stages within one (`counting.scan`) are for programs."""
+    from bpenb._bar import format_seconds
+
+    return [f"{name} {format_seconds(taken)}" for name, taken in report["seconds"].items() if "." not in name]
+
+
 def _notice_small_vocab(report: Mapping[str, Any]) -> None:
     asked, got = report["settings"]["vocab_size"], report["sizes"]["n_vocab"]
     if got < asked:
@@ -45,14 +52,14 @@ def show_summary(report: Mapping[str, Any], output: Path) -> None:
         _messages.event("summary", output=str(output), **report)
     if _messages.style() is not ProgressStyle.AUTO:
         return
-    from bpenb._bar import format_amount, format_seconds
+    from bpenb._bar import format_amount
     from bpenb.counting import MemoryPlan
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     sizes = report["sizes"]
-    phases = [f"{phase} {format_seconds(seconds)}" for phase, seconds in report["seconds"].items()]
+    phases = phase_times(report)
     table = Table(show_header=False)
     table.add_row("saved", Text(f"{output}{os.sep}"))
     table.add_row("vocab", f"{sizes['n_vocab']:,} tokens, {sizes['merges']:,} merges")

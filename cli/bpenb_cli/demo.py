@@ -11,7 +11,7 @@ from bpenb_cli import _options as options
 from bpenb_cli._demo_corpus import standard_library
 from bpenb_cli._demo_run import DemoResult, run_demo
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._summary import spell_tokens
+from bpenb_cli._summary import phase_times, spell_tokens
 
 __all__ = ["EXAMPLE", "demo", "run_and_show"]
 
@@ -46,7 +46,7 @@ def _show(result: DemoResult) -> None:
     corpus, sizes, seconds = result.corpus, result.report["sizes"], result.seconds
     size = format_amount(corpus.n_bytes, "bytes")
     left_out = f" ({corpus.n_left_out} left out: not valid UTF-8)" if corpus.n_left_out else ""
-    within = ", ".join(f"{name} {format_seconds(taken)}" for name, taken in result.report["seconds"].items())
+    within = ", ".join(phase_times(result.report))
     rows = {
         "text": f"{size} of Python's standard library, {corpus.n_files:,} files{left_out}",
         "vocab": f"{sizes['n_vocab']:,} tokens, made of {sizes['distinct_words']:,} words",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
-import itertools
 
 Token = tuple[int, ...]  # learning ids are expanded to what they stand for
 

@@ -195,7 +195,7 @@ def test_a_worker_that_ignores_sigterm_is_killed() -> None:
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from bpenb.counting import CountSettings, count_files
+from bpenb.counting import CountSettings, Workforce, count_files
 from bpenb.patterns import resolve_pattern
 from bpenb.progress import Reporter
 import multiprocessing
@@ -206,8 +206,8 @@ def told(progress):
         print("at work", *[child.pid for child in children], flush=True)
 
 result = count_files(
-    sys.argv[1], CountSettings(resolve_pattern("gpt2"), ()), int(sys.argv[3]), Reporter(told),
-    task_bytes=20_000, small_input=0, start_method=sys.argv[2],
+    sys.argv[1], CountSettings(resolve_pattern("gpt2"), (), engine="regex"),
+    Workforce(int(sys.argv[3]), task_bytes=20_000, small_input=0, start_method=sys.argv[2]), Reporter(told),
 )
 print("counted", result.counts.n_pretokens, flush=True)
 """

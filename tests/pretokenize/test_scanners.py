@@ -1,4 +1,4 @@
-"""The compiled scanners: what `regex` cuts, on every string that could show a difference, and wherever it lies."""
+"""The compiled scanners cut what `regex` cuts, on every string that could show a difference."""
 
 from __future__ import annotations
 
@@ -41,7 +41,14 @@ def characters() -> tuple[str, str]:
     flags = class_table()[np.frombuffer(text.encode("utf-32-le"), dtype="<u4")]
     agreed = np.ones(len(text), dtype=bool)
     letter, upper, lower = flags & 1 > 0, flags & 8 > 0, flags & 16 > 0
-    ours = (letter, flags & 2 > 0, flags & 4 > 0, flags & 32 > 0, letter & upper & ~lower, letter & lower & ~upper)
+    ours = (
+        letter,
+        flags & 2 > 0,
+        flags & 4 > 0,
+        flags & 32 > 0,
+        letter & upper & ~lower,
+        letter & lower & ~upper,
+    )
     for regex_class, our_class in zip(ENGINES_SEE, ours, strict=True):
         found = regex.findall(regex_class, text)
         theirs = np.zeros(0x110000, dtype=bool)
@@ -99,7 +106,9 @@ def runs(chance: random.Random, alphabet: str, n_runs: int, longest: int) -> str
 
 @kernels
 @every_pattern
-@pytest.mark.parametrize("filler", ["a", " ", "\n", "1", "!", "é", "\u3000", "\U00020000", "!\n", "\n ", "\u2026"])
+@pytest.mark.parametrize(
+    "filler", ["a", " ", "\n", "1", "!", "é", "\u3000", "\U00020000", "!\n", "\n ", "\u2026"]
+)
 def test_every_place_in_a_block(pattern: str, filler: str) -> None:
     """Each text behind 0 to 63 characters of padding, in the same segment and in one of its own."""
     chance = random.Random(pattern + filler)
@@ -113,17 +122,21 @@ def test_every_place_in_a_block(pattern: str, filler: str) -> None:
 @kernels
 @every_pattern
 def test_runs_over_many_blocks(pattern: str) -> None:
-    """What is carried from block to block: long runs of whitespace, line ends, numbers, punctuation, letters."""
+    """What is carried from block to block: runs of whitespace, line ends, numbers, punctuation, letters."""
     chance = random.Random(pattern)
     for _ in range(2 if JIT_DISABLED else 60):
         alphabet = "".join(chance.sample(ALPHABET, 6))
         for longest in (70, 200) if JIT_DISABLED else (63, 64, 65, 130, 300):
             n_texts = 2 if JIT_DISABLED else 30
-            check_texts(pattern, [runs(chance, alphabet, chance.randint(1, 12), longest) for _ in range(n_texts)])
+            check_texts(
+                pattern, [runs(chance, alphabet, chance.randint(1, 12), longest) for _ in range(n_texts)]
+            )
 
 
 @every_pattern
-@pytest.mark.parametrize("what", ["1", "\u0663", "中A", " ", "\n", "\n ", "!\n", "'s", "\u0301", "\u3000", "A\u0301", "…"])
+@pytest.mark.parametrize(
+    "what", ["1", "\u0663", "中A", " ", "\n", "\n ", "!\n", "'s", "\u0301", "\u3000", "A\u0301", "…"]
+)
 def test_time_is_linear_in_the_longest_run(pattern: str, what: str) -> None:
     """A megabyte of one thing is cut in well under a second (a quadratic scan took minutes)."""
     if JIT_DISABLED:
@@ -191,8 +204,12 @@ def test_characters_of_another_unicode_version_as_tiktoken_has_them(pattern: str
     tiktoken = pytest.importorskip("tiktoken")
     _, others = characters()
     texts = [f"a{c}A{c} {c}!{c}" for c in others[:: 2000 if JIT_DISABLED else 10]]
-    parts = {text[i:k].encode() for text in texts for i in range(len(text)) for k in range(i + 1, len(text) + 1)}
-    ranks = {part: rank for rank, part in enumerate(sorted(parts | {bytes([b]) for b in range(256)}, key=len))}
+    parts = {
+        text[i:k].encode() for text in texts for i in range(len(text)) for k in range(i + 1, len(text) + 1)
+    }
+    ranks = {
+        part: rank for rank, part in enumerate(sorted(parts | {bytes([b]) for b in range(256)}, key=len))
+    }
     encoding = tiktoken.Encoding("all", pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens={})
     for text in texts:
         theirs = [encoding.decode_single_token_bytes(token) for token in encoding.encode_ordinary(text)]
@@ -223,13 +240,49 @@ def test_the_standard_library(pattern: str) -> None:
 INVALID = [
     *[b"\x80", b"\xbf", b"\x80\x80", b"\xc2\xa0\xa0", b"\xe3\x80\x80\x80", b"\xf0\xa0\x80\x80\x80"],  # stray
     *[b"\xc3", b"\xe4", b"\xe4\xb8", b"\xf0", b"\xf0\xa0", b"\xf0\xa0\x80"],  # cut short
-    *[b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf"],  # overlong
+    *[
+        b"\xc0\x80",
+        b"\xc1\xbf",
+        b"\xe0\x80\x80",
+        b"\xe0\x9f\xbf",
+        b"\xf0\x80\x80\x80",
+        b"\xf0\x8f\xbf\xbf",
+    ],  # overlong
     *[b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xed\xa0\xbd\xed\xb8\x80"],  # surrogates
-    *[b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf7\xbf\xbf\xbf", b"\xf8\x88\x80\x80\x80", b"\xff", b"\xfe"],
-    *[b"\xc3\xc3\xa9", b"\xe4\xb8\xc3\xa9", b"\xf0\xa0\x80\xe4\xb8\xad", b"\xc3a\xa9", b"\xe4a\xb8\xad"],  # interrupted
+    *[
+        b"\xf4\x90\x80\x80",
+        b"\xf5\x80\x80\x80",
+        b"\xf7\xbf\xbf\xbf",
+        b"\xf8\x88\x80\x80\x80",
+        b"\xff",
+        b"\xfe",
+    ],
+    *[
+        b"\xc3\xc3\xa9",
+        b"\xe4\xb8\xc3\xa9",
+        b"\xf0\xa0\x80\xe4\xb8\xad",
+        b"\xc3a\xa9",
+        b"\xe4a\xb8\xad",
+    ],  # interrupted
 ]
-VALID = [text.encode() for text in ("a", "\x00", "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff",
-                                    "\U00010000", "\U0010ffff", "\ufeff", "é中\U00020000")]  # fmt: skip
+VALID = [
+    text.encode()
+    for text in (
+        "a",
+        "\x00",
+        "\x7f",
+        "\x80",
+        "\u07ff",
+        "\u0800",
+        "\ud7ff",
+        "\ue000",
+        "\uffff",
+        "\U00010000",
+        "\U0010ffff",
+        "\ufeff",
+        "é中\U00020000",
+    )
+]
 
 
 def is_utf8(data: bytes) -> bool:
@@ -265,7 +318,9 @@ def test_invalid_bytes_anywhere(filler: bytes) -> None:
                     engine_of("gpt2").pretoken_ends(before + data)
                 with pytest.raises(UnicodeDecodeError) as python:
                     (before + data).decode()
-                assert f"{python.value.start:,}" in str(error.value) or str(python.value.start) in str(error.value)
+                assert f"{python.value.start:,}" in str(error.value) or str(python.value.start) in str(
+                    error.value
+                )
 
 
 @kernels
@@ -336,8 +391,29 @@ def grid(*bytes_of: np.ndarray | list[int]) -> np.ndarray:
     return rows
 
 
-EDGES = [0x00, 0x0A, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0,
-         0xF4, 0xF5, 0xFF]  # fmt: skip
+EDGES = [
+    0x00,
+    0x0A,
+    0x41,
+    0x7F,
+    0x80,
+    0x8F,
+    0x90,
+    0x9F,
+    0xA0,
+    0xBF,
+    0xC0,
+    0xC1,
+    0xC2,
+    0xDF,
+    0xE0,
+    0xED,
+    0xEF,
+    0xF0,
+    0xF4,
+    0xF5,
+    0xFF,
+]
 
 
 @kernels
@@ -347,7 +423,9 @@ def test_every_sequence_of_bytes(width: int) -> None:
     every = np.arange(256, dtype=np.uint8)
     n = 0
     for first in EDGES if JIT_DISABLED else range(256):
-        some: list[np.ndarray | list[int]] = [EDGES, EDGES[::4], EDGES[::4]] if JIT_DISABLED else [every, every, EDGES]
+        some: list[np.ndarray | list[int]] = (
+            [EDGES, EDGES[::4], EDGES[::4]] if JIT_DISABLED else [every, every, EDGES]
+        )
         if width == 4 and not JIT_DISABLED:
             some[1] = EDGES
         sequences = grid([first], *some[: width - 1])
@@ -370,7 +448,9 @@ def test_a_buffer_is_used_again_and_grows() -> None:
     for text in ("it's here, 中\u3000 and there " * 20, "", "a", "é" * 200, "  ", "x" * 64, "y" * 63 + "é"):
         buffer.fill(text.encode())
         assert buffer.n_bytes == len(text.encode()) <= buffer.capacity
-        assert engine.mark(buffer, np.array([[0, buffer.n_bytes]][: buffer.n_bytes], dtype=np.int64).reshape(-1, 2))
+        assert engine.mark(
+            buffer, np.array([[0, buffer.n_bytes]][: buffer.n_bytes], dtype=np.int64).reshape(-1, 2)
+        )
         assert not buffer.text[buffer.n_bytes : buffer.n_bytes + PADDING].any()
         ends = engine.pretoken_ends(text.encode())
         assert ends.dtype == np.int64
