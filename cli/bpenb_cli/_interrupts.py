@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-__all__ = ["catch_interrupts", "raise_if_interrupted"]
+__all__ = ["catch_interrupts", "raise_if_interrupted", "was_interrupted"]
 
 _interrupted = False
 
@@ -40,3 +40,8 @@ def raise_if_interrupted() -> None:
     """Raise KeyboardInterrupt again if one was lost."""
     if _interrupted:
         raise KeyboardInterrupt
+
+
+def was_interrupted() -> bool:
+    """Tell whether a signal has come."""
+    return _interrupted

@@ -20,7 +20,7 @@ from bpenb import __version__
 from bpenb.errors import BpenbError
 
 from bpenb_cli import _messages, decode, demo, encode, train, warmup
-from bpenb_cli._interrupts import catch_interrupts
+from bpenb_cli._interrupts import catch_interrupts, was_interrupted
 
 __all__ = ["app", "main", "run"]
 
@@ -61,6 +61,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _messages.fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception:
+        if not was_interrupted():  # else what it broke off in another package ended as an error there
+            raise
         code = INTERRUPTED
     return _messages.fail("interrupted", code) if code == INTERRUPTED else code
 

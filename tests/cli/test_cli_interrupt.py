@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -68,20 +69,33 @@ def _interrupt(process: subprocess.Popen[str], number: int, *, group: bool) -> t
     return time.perf_counter() - started, err
 
 
-@pytest.mark.parametrize("wait", [0.4, 2.5])
+def _wait_for(process: subprocess.Popen[str], phase: str) -> None:
+    """Return when a phase is under way."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        said = json.loads(line)
+        if said.get("phase") == phase and said["done"] > 0 and not said["finished"]:
+            return
+    raise AssertionError(f"it ended before {phase} was seen under way")
+
+
+@pytest.mark.parametrize("moment", ["start", "count", "merge"])
 @pytest.mark.parametrize(
     ("number", "group"), [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGTERM, False)]
 )
 def test_a_training_that_is_interrupted(
-    tmp_path: Path, large: Path, number: int, group: bool, wait: float
+    tmp_path: Path, large: Path, number: int, group: bool, moment: str
 ) -> None:
     """A terminal sends Ctrl-C to the whole group; `kill` sends to one process."""
-    process = _start(tmp_path, "train", large, "--workers", "2")
-    time.sleep(wait)
-    assert process.poll() is None
+    process = _start(tmp_path, "train", large, "--workers", "2", "--progress", "json")
+    if moment == "start":
+        time.sleep(0.4)
+        assert process.poll() is None
+    else:
+        _wait_for(process, moment)
     seconds, err = _interrupt(process, number, group=group)
-    assert process.returncode in ENDS
-    assert err.splitlines()[-1] == "bpenb: interrupted"
+    assert process.returncode in ENDS, err
+    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
     assert "Traceback" not in err
     assert "ignored" not in err
     assert seconds < SECONDS
@@ -97,7 +111,7 @@ def test_an_encoding_that_is_interrupted(tmp_path: Path, large: Path, trained: P
             assert process.poll() is None
             time.sleep(0.05)
         seconds, err = _interrupt(process, signal.SIGINT, group=True)
-    assert process.returncode in ENDS
+    assert process.returncode in ENDS, err
     assert err.splitlines()[-1] == "bpenb: interrupted"
     assert "Traceback" not in err
     assert "ignored" not in err
