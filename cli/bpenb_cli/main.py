@@ -1,10 +1,6 @@
 """The command `bpenb`: puts the commands together, and turns errors into one line and an exit code.
 
-    0    done
-    1    the work could not be done: a file, its content, its place
-    2    the command line itself is wrong
-    130  Ctrl-C or SIGTERM
-
+Codes: 0 done; 1 the work could not be done; 2 the command line is wrong; 130 Ctrl-C or SIGTERM.
 Whatever the code, no half-written file is left.
 """
 
@@ -50,6 +46,7 @@ def _bpenb(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return its exit code."""
     _messages.set_style()
+    code = INTERRUPTED
     try:
         code = int(app(list(arguments), prog_name="bpenb", standalone_mode=False) or 0)
     except ClickException as error:
@@ -61,11 +58,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _messages.fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+        pass
     except Exception:
         if not was_interrupted():  # else what it broke off in another package ended as an error there
             raise
-        code = INTERRUPTED
     return _messages.fail("interrupted", code) if code == INTERRUPTED else code
 
 
