@@ -74,7 +74,6 @@ _KERNELS = (
     index.open_index,
     index.fill_index,
     heap.heapify,
-    heap.sift_down,
     merging.merge_slice,
     recount.recount_blocks,
     recount.close_blocks,

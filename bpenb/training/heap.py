@@ -50,11 +50,9 @@ def push(heap, size, rule, tokens, keys, count, pair):
     return size + 1
 
 
-@kernel
+@helper
 def sift_down(heap, start, size, rule, tokens, keys, count, pair):
     """Put a pair at `start` or below, where the entry at `start` is free.
-
-    Called, not inlined: it is large, and runs a hundred thousand times only.
 
     Assumes both subtrees of `start` are heaps.
     O(log size)
