@@ -112,7 +112,7 @@ def fill_from_files(paths: Iterable[Path], finder: CutFinder, take_room: TakeRoo
                     if cut > start:
                         filled.add(cut - start, str(path), base)
                     carry, base = filled.room.text[cut:end].tobytes(), base + cut - start
-                    if not at_end or carry:
+                    if not at_end:
                         yield filled.close()
                         filled = FilledRoom(take_room())
         except OSError as error:

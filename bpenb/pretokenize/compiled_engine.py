@@ -17,8 +17,8 @@ from bpenb.errors import InvalidUtf8Error, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
 from bpenb.pretokenize.planes import N_PLANES, PADDING, START, Planes, fill_planes
-from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_folded_contractions, split_numbers
-from bpenb.pretokenize.scan_masks import scan_gpt2, scan_whitespace, split_contractions
+from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_numbers
+from bpenb.pretokenize.scan_masks import FOLD, NO_FOLD, scan_gpt2, scan_whitespace, split_contractions
 from bpenb.pretokenize.scan_o200k import scan_o200k
 from bpenb.pretokenize.segments import find_segments, make_special_table, set_breaks
 from bpenb.pretokenize.starts import list_ends
@@ -88,14 +88,14 @@ def _whitespace(buffer: ScanBuffer, segments: Int64Array) -> None:
 
 def _gpt2(buffer: ScanBuffer, segments: Int64Array) -> None:
     scan_gpt2(buffer.planes, buffer.n_blocks)
-    split_contractions(buffer.text, buffer.planes, buffer.n_blocks)
+    split_contractions(buffer.text, buffer.planes, buffer.n_blocks, NO_FOLD)
 
 
 def _cl100k(longest_number: int) -> Scan:
     def scan(buffer: ScanBuffer, segments: Int64Array) -> None:
         scan_cl100k(buffer.planes, buffer.n_blocks)
         split_numbers(buffer.planes, buffer.n_blocks, longest_number)
-        split_folded_contractions(buffer.text, buffer.planes, buffer.n_blocks)
+        split_contractions(buffer.text, buffer.planes, buffer.n_blocks, FOLD)
 
     return scan
 
@@ -156,7 +156,7 @@ class CompiledEngine:
         """Tell whether every kernel of the engine is on disk."""
         return is_compiled(
             find_segments, fill_planes, set_breaks, scan_gpt2, split_contractions, scan_whitespace,
-            scan_cl100k, split_numbers, split_folded_contractions, scan_o200k,
+            scan_cl100k, split_numbers, scan_o200k,
         )  # fmt: skip
 
     def find_segments(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:

@@ -25,7 +25,6 @@ import numpy as np
 from bpenb._intrinsics import trailing_zeros
 from bpenb._jit import helper, kernel
 from bpenb.pretokenize.planes import (
-    APOSTROPHE,
     BLANK,
     BREAK,
     CONT,
@@ -37,7 +36,7 @@ from bpenb.pretokenize.planes import (
 )
 from bpenb.pretokenize.scan_masks import after, has_break, set_leads, set_start
 
-__all__ = ["folded_contraction_length", "scan_cl100k", "split_folded_contractions", "split_numbers"]
+__all__ = ["scan_cl100k", "split_numbers"]
 
 # mypy: disable-error-code="no-untyped-def"
 
@@ -140,40 +139,3 @@ def split_numbers(planes, n_blocks, longest):
                     if n % longest == 0:
                         set_start(planes, i)
                 i += 1
-
-
-@helper
-def folded_contraction_length(text, planes, i):
-    """Return the bytes of `(?i:[sdmt]|ll|ve|re)` behind the apostrophe at byte i, or 0.
-
-    U+017F (two bytes) folds to `s`.
-    """
-    if has_break(planes, i + 1):
-        return 0
-    a = text[i + 1] | 32
-    if a == 115 or a == 100 or a == 109 or a == 116:  # s d m t
-        return 1
-    if has_break(planes, i + 2):
-        return 0
-    if text[i + 1] == 0xC5 and text[i + 2] == 0xBF:
-        return 2
-    b = text[i + 2] | 32
-    if (a == 108 and b == 108) or (b == 101 and (a == 118 or a == 114)):  # ll ve re
-        return 2
-    return 0
-
-
-@kernel
-def split_folded_contractions(text, planes, n_blocks):
-    """Let a pretoken start behind each contraction whose apostrophe is a start itself.
-
-    O(n_blocks + apostrophes)
-    """
-    for k in range(n_blocks):
-        found = planes[APOSTROPHE, k] & planes[START, k]
-        while found:
-            i = (k << 6) + trailing_zeros(found)
-            found &= found - _ONE
-            length = folded_contraction_length(text, planes, i)
-            if length > 0:
-                set_start(planes, i + 1 + length)

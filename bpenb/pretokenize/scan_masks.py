@@ -28,9 +28,18 @@ from bpenb.pretokenize.planes import (
     WHITESPACE,
 )
 
-__all__ = ["scan_gpt2", "scan_whitespace"]
+__all__ = [
+    "FOLD",
+    "NO_FOLD",
+    "contraction_length",
+    "scan_gpt2",
+    "scan_whitespace",
+    "split_contractions",
+]
 
 # mypy: disable-error-code="no-untyped-def"
+
+NO_FOLD, FOLD = 0, 32  # 32: the bit between upper and lower case
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -106,10 +115,11 @@ def scan_gpt2(planes, n_blocks):
 
 
 @kernel
-def split_contractions(text, planes, n_blocks):
-    """Move the starts behind each apostrophe that begins `'s 'd 'm 't 'll 've 're`.
+def split_contractions(text, planes, n_blocks, fold):
+    """Let a pretoken start behind each contraction whose apostrophe is a start, and none in it.
 
-    Assumes that START is as `scan_gpt2` left it.
+    planes : START as `scan_gpt2` or `scan_cl100k` left it
+    fold   : FOLD or NO_FOLD, as in `contraction_length`
     O(n_blocks + apostrophes)
     """
     for k in range(n_blocks):
@@ -117,7 +127,7 @@ def split_contractions(text, planes, n_blocks):
         while found:
             i = (k << 6) + trailing_zeros(found)
             found &= found - _ONE
-            length = contraction_length(text, planes, i)
+            length = contraction_length(text, planes, i, fold)
             if length > 0:
                 planes[START, (i + 1) >> 6] &= ~(_ONE << np.uint64((i + 1) & 63))
                 set_start(planes, i + 1 + length)
@@ -130,16 +140,21 @@ def has_break(planes, i):
 
 
 @helper
-def contraction_length(text, planes, i):
-    """Return how many letters of a contraction follow the apostrophe at byte i: 0, 1 or 2."""
+def contraction_length(text, planes, i, fold):
+    """Return the bytes of `[sdmt]|ll|ve|re` behind the apostrophe at byte i, or 0.
+
+    fold : NO_FOLD, or FOLD for `(?i:…)`, where upper case counts, and U+017F (two bytes) as `s`
+    """
     if has_break(planes, i + 1):
         return 0
-    a = text[i + 1]
+    a = text[i + 1] | fold
     if a == 115 or a == 100 or a == 109 or a == 116:  # s d m t
         return 1
     if has_break(planes, i + 2):
         return 0
-    b = text[i + 2]
+    if fold == FOLD and text[i + 1] == 0xC5 and text[i + 2] == 0xBF:
+        return 2
+    b = text[i + 2] | fold
     if (a == 108 and b == 108) or (b == 101 and (a == 118 or a == 114)):  # ll ve re
         return 2
     return 0

@@ -29,8 +29,7 @@ from bpenb.pretokenize.planes import (
     WHITESPACE,
     run_end,
 )
-from bpenb.pretokenize.scan_cl100k import folded_contraction_length
-from bpenb.pretokenize.scan_masks import set_start
+from bpenb.pretokenize.scan_masks import FOLD, contraction_length, set_start
 
 __all__ = ["scan_o200k"]
 
@@ -85,7 +84,7 @@ def word_end(planes, start, end, lone_mark_end):
 def with_contraction(text, planes, i, end):
     """Return the end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)?` at byte i."""
     if i < end and has(planes, APOSTROPHE, i):
-        length = folded_contraction_length(text, planes, i)
+        length = contraction_length(text, planes, i, FOLD)
         if length > 0:
             return i + 1 + length
     return i
