@@ -38,6 +38,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         part.replace(target)
     except OSError as error:
+        if error.filename not in (None, str(part), str(target)):  # of something else, in the block
+            raise
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
