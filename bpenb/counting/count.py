@@ -30,7 +30,14 @@ from bpenb.corpus import (
     resolve_files,
 )
 from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
-from bpenb.counting.in_threads import BUFFER_BYTES, count_in_threads, load_kernels, warmup
+from bpenb.counting.crew import Crew
+from bpenb.counting.in_threads import (
+    LEAN_BUFFER_BYTES,
+    buffer_bytes_for,
+    count_in_threads,
+    load_kernels,
+    warmup,
+)
 from bpenb.counting.memory_plan import MemoryPlan, plan_processes, plan_threads
 from bpenb.counting.spill import Spill
 from bpenb.counting.stages import Counted
@@ -172,7 +179,9 @@ def count_files(
     finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
     reporter.start("count", total, "bytes")
     if _in_threads(settings, workforce):
-        return _threads(lambda take: fill_from_files(paths, finder, take), settings, workforce, reporter)
+        return _threads(
+            lambda take: fill_from_files(paths, finder, take), total, settings, workforce, reporter
+        )
     task_bytes = workforce.task_bytes
     if task_bytes is None:
         wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * resolve_workers(workforce.workers))
@@ -214,7 +223,9 @@ def count_documents(
     reporter.start("count", None, "bytes")
     if _in_threads(settings, workforce):
         texts = encode_documents(documents)
-        return _threads(lambda take: fill_from_documents(texts, finder, take), settings, workforce, reporter)
+        return _threads(
+            lambda take: fill_from_documents(texts, finder, take), None, settings, workforce, reporter
+        )
     task_bytes = workforce.task_bytes or _LEAST_TASK_BYTES
     return _processes(
         lambda size: document_tasks(batch_documents(documents, size), finder, size),
@@ -248,22 +259,26 @@ def _total_bytes(paths: list[Path]) -> int | None:
 
 def _threads(
     fill: Callable[[TakeRoom], Iterator[FilledRoom]],
+    n_bytes: int | None,
     settings: CountSettings,
     workforce: Workforce,
     reporter: Reporter,
 ) -> CountResult:
     engine = CompiledEngine(settings.pattern, settings.special_tokens)
     workers = resolve_workers(workforce.workers)
-    buffer_bytes = workforce.task_bytes or BUFFER_BYTES
     budget = parse_memory(workforce.max_memory)
+    usual = buffer_bytes_for(n_bytes, workers) if budget is None else LEAN_BUFFER_BYTES
+    buffer_bytes = workforce.task_bytes or usual
     load_kernels(engine)  # here, not in the threads: Ctrl-C would wait for what they compile
     if budget is None:
-        counted = count_in_threads(fill, engine, settings.errors, workers, buffer_bytes, reporter)
+        crew = Crew(engine, settings.errors, workers, buffer_bytes)
+        counted = count_in_threads(fill, crew, reporter, in_turns=n_bytes is not None)
         return _result(counted, None, settings, engine, reporter)
     release_free_memory()  # of earlier work; the kernels are part of the base
     plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
     with Spill(plan) as spill:
-        counted = count_in_threads(fill, engine, settings.errors, plan.workers, buffer_bytes, reporter, spill)
+        crew = Crew(engine, settings.errors, plan.workers, buffer_bytes, spill)
+        counted = count_in_threads(fill, crew, reporter, in_turns=n_bytes is not None)
     return _result(counted, spill, settings, engine, reporter)
 
 

@@ -45,7 +45,7 @@ class StageClock:
         >>> clock = StageClock()
         >>> clock.read(iter("a"))
         'a'
-        >>> sorted(clock.seconds), clock.who_waits(0.0)
+        >>> sorted(clock.seconds), clock.who_waits()
         (['read'], 'counting')
     """
 
@@ -83,14 +83,10 @@ class StageClock:
         with self.waiting():
             return next(results, None)
 
-    def who_waits(self, busy: float | None = None) -> str:
-        """Tell which stage has waited longer so far: `reading` or `counting`.
-
-        Args:
-            busy: seconds that a worker counted, on average; None: whenever this thread waited.
-        """
-        idle = time.perf_counter() - self._started - (self._waited if busy is None else busy)
-        return "reading" if self._waited > idle else "counting"
+    def who_waits(self) -> str:
+        """Tell which stage has waited longer so far: `reading` or `counting`."""
+        reading = time.perf_counter() - self._started - self._waited
+        return "reading" if self._waited > reading else "counting"
 
 
 def add_seconds(*parts: Mapping[str, float]) -> dict[str, float]:
