@@ -17,6 +17,7 @@ __all__ = [
     "Int64Array",
     "offsets_from_lengths",
     "ranges_to_bytes",
+    "zeros_on_lines",
 ]
 
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
@@ -25,6 +26,7 @@ Int64Array: TypeAlias = npt.NDArray[np.int64]
 CountArray: TypeAlias = npt.NDArray[np.int64]
 
 N_BYTES = 256
+CACHE_LINE = 64
 NO_TOKEN = -1  # in an array of token ids: there is none
 
 
@@ -40,3 +42,15 @@ def ranges_to_bytes(data: ByteArray, offsets: Int64Array) -> list[bytes]:
     raw = data.tobytes()
     bounds = offsets.tolist()
     return [raw[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+def zeros_on_lines(shape: tuple[int, ...], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Return zeros that begin at a cache line and share none with other arrays.
+
+    For tables whose rows fill a half or a whole line, and for small arrays that a thread writes often:
+    two threads whose arrays are on one line would wait for each other.
+    """
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(n_bytes + 2 * CACHE_LINE, dtype=np.uint8)
+    start = -room.ctypes.data % CACHE_LINE
+    return room[start : start + n_bytes].view(dtype).reshape(shape)

@@ -46,7 +46,8 @@ _PACKAGE = Path(__file__).parent
 _DECORATED = re.compile(rb"^@(?:kernel|helper|parallel_kernel|intrinsic)\b", re.MULTILINE)
 _IMPORTED = re.compile(rb"^\s*from bpenb\.([\w.]+) import", re.MULTILINE)
 # `_nrt=False`: a helper that takes arrays would else count references in the hot loop (10 x slower).
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# `no_cfunc_wrapper`: nobody takes a pointer to a kernel, and each wrapper takes time to compile.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _FLAGS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE",
           "SLP_VECTORIZE", "DISABLE_INTEL_SVML")  # fmt: skip
 
@@ -196,8 +197,8 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def helper(function: Callable[..., Any]) -> Kernel:
-    """Compile a small function into each kernel that calls it."""
-    inlined: Kernel = numba.njit(forceinline=True, **_OPTIONS)(function)
+    """Compile a small function into each kernel that calls it; Python cannot call it."""
+    inlined: Kernel = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
     return inlined
 
 

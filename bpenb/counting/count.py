@@ -274,6 +274,7 @@ def _threads(
         crew = Crew(engine, settings.errors, workers, buffer_bytes)
         counted = count_in_threads(fill, crew, reporter, in_turns=n_bytes is not None)
         return _result(counted, None, settings, engine, reporter)
+    load_kernels()  # for files of words
     release_free_memory()  # of earlier work; the kernels are part of the base
     plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
     with Spill(plan) as spill:

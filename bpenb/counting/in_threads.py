@@ -10,11 +10,10 @@ import numpy as np
 from bpenb._jit import is_compiled
 from bpenb.corpus import FilledRoom, TakeRoom
 from bpenb.counting.crew import Crew
-from bpenb.counting.gather import gather_tables
 from bpenb.counting.order import first_disorder, sort_buckets
 from bpenb.counting.stages import Counted
 from bpenb.counting.table import WordTable, add_words
-from bpenb.counting.tally import flush_front, tally_pretokens
+from bpenb.counting.tally import tally_pretokens
 from bpenb.counting.tally_worker import TallyWorker
 from bpenb.patterns import PATTERNS, resolve_pattern
 from bpenb.pretokenize import CompiledEngine, ScanBuffer
@@ -27,6 +26,7 @@ LEAN_BUFFER_BYTES = 1 << 19  # where memory is short
 _BUFFER_BYTES = 1 << 21  # four milliseconds of work: handing it over costs a tenth of one
 _LEAST_BUFFER_BYTES = 1 << 17
 _BUFFERS_PER_WORKER = 16  # the last one is counted while others have none
+_LOADED: set[str | None] = set()  # names of the patterns whose kernels this process has
 
 
 def buffer_bytes_for(n_bytes: int | None, workers: int) -> int:
@@ -62,28 +62,34 @@ def count_in_threads(
 def kernels_compiled() -> bool:
     """Tell whether counting can start without compiling."""
     return (
-        is_compiled(tally_pretokens, flush_front, add_words, sort_buckets)
+        is_compiled(tally_pretokens, add_words, sort_buckets)
         and CompiledEngine.kernels_compiled()
     )
 
 
 def warmup() -> None:
     """Compile (or load) every kernel of counting by counting a few bytes with each pattern."""
+    load_kernels()
     for name in PATTERNS:
         load_kernels(CompiledEngine(resolve_pattern(name), ("<s>",)))
 
 
 def load_kernels(engine: CompiledEngine | None = None) -> None:
-    """Compile (or load) the kernels of counting, and those of one engine."""
+    """Compile (or load) what counts with an engine in threads, or (None) adds up words; once in a process."""
+    name = engine.pattern_name if engine else None
+    if name in _LOADED:
+        return
     table = WordTable(8)
-    table.add(np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 1, 2]), np.array([1, 1]))
-    table.reserve(64, 0)
-    first_disorder(*table.to_arrays()[:2])
-    if engine is not None:
+    if engine is None:
+        table.add(np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 1, 2]), np.array([1, 1]))
+    else:
         worker = TallyWorker(engine, "strict")
         buffer = ScanBuffer(64)
         buffer.fill(b"it's<s>a")
         filled = FilledRoom(buffer)
         filled.add(8, "warmup", 0)
         worker.count(filled)
-        gather_tables([worker.finish().arrays], 1)
+        table = worker.finish()
+    table.reserve(1 << 12, 0)
+    first_disorder(*table.to_arrays()[:2])
+    _LOADED.add(name)

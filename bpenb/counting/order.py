@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bpenb._arrays import ByteArray, Int64Array
-from bpenb._intrinsics import load_u64
+from bpenb._intrinsics import byte_swap, load_u64, store_u64
 from bpenb._jit import helper, kernel
 
 __all__ = [
@@ -203,13 +203,21 @@ def merge_rows(records, start, middle, end, place):
 
 
 @helper
-def write_word(row_0, row_1, row_3, arena, word_bytes, out):
-    """Write the bytes of a record's word at word_bytes[out:]; returns their end."""
+def write_word(row_0, row_1, row_3, arena, word_bytes, out, most):
+    """Write the bytes of a record's word at word_bytes[out:]; returns their end.
+
+    most : int64, where the range of this thread ends; up to it, what is written behind a word is
+           overwritten by the next one
+    """
     length = word_length(row_1, np.int64(row_3), arena)
     if length > SHORT:
         start = np.int64(row_3) + HEADER
         for i in range(length):
             word_bytes[out + i] = arena[start + i]
+        return out + length
+    if out + 16 <= most:
+        store_u64(word_bytes, out, byte_swap(row_0))
+        store_u64(word_bytes, out + 8, byte_swap(row_1))
         return out + length
     for i in range(length):
         number = row_0 if i < 8 else row_1
@@ -221,7 +229,8 @@ def write_word(row_0, row_1, row_3, arena, word_bytes, out):
 def write_words(records, buckets, bounds, word_bytes, word_offsets, word_counts):
     """Write the words of a range of buckets.
 
-    bounds       : int64[4]: first and last bucket, then the first word and byte to write
+    bounds       : int64[5]: first and last bucket, then the first word and byte to write, and the
+                   byte behind the last
     word_bytes   : uint8[n_bytes];  word_offsets: int64[n_words + 1], but the last one
     word_counts  : int64[n_words]
     """
@@ -233,7 +242,7 @@ def write_words(records, buckets, bounds, word_bytes, word_offsets, word_counts)
         for i in range(start, start + buckets.n_words[bucket]):
             word_offsets[w] = out
             word_counts[w] = np.int64(rows[i, 2])
-            out = write_word(rows[i, 0], rows[i, 1], rows[i, 3], records.arena, word_bytes, out)
+            out = write_word(rows[i, 0], rows[i, 1], rows[i, 3], records.arena, word_bytes, out, bounds[4])
             w += 1
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, CountArray, Int64Array
+from bpenb._arrays import ByteArray, CountArray, Int64Array, zeros_on_lines
 from bpenb._intrinsics import load_u64, store_u64
 from bpenb._jit import helper, kernel
 from bpenb.counting.gather import gather_tables
@@ -29,9 +29,10 @@ __all__ = ["TableArrays", "WordTable", "add_keyed_word", "add_short_word", "firs
 # mypy: disable-error-code="no-untyped-def"
 
 _LENGTH_SHIFT = np.uint64(56)
-_LONG = np.uint64(1 << 63)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_SECOND_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+LONG = np.uint64(1 << 63)  # in the second number of a key
+LENGTH_MASK = np.uint64((1 << 56) - 1)  # of a longer word
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SECOND_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 _QUICK_GROWTH = 1 << 18
 _SHIFT_32 = np.uint64(32)
 _ZERO = np.uint64(0)
@@ -55,24 +56,25 @@ def word_key(text, start, length):
     text : uint8[], padded with 16 bytes behind the word
     """
     if length <= SHORT:
-        first = load_u64(text, start) & _FIRST_MASK[length]
-        second = load_u64(text, start + 8) & _SECOND_MASK[length]
+        row = np.uint64(length)  # not signed: a negative index would be looked for
+        first = load_u64(text, start) & _FIRST_MASK[row]
+        second = load_u64(text, start + 8) & _SECOND_MASK[row]
         return first, second | (np.uint64(length) << _LENGTH_SHIFT)
     h = np.uint64(length)
     i = start
     end = start + length
     while i + 8 <= end:
-        h = (h ^ load_u64(text, i)) * _MULTIPLIER
+        h = (h ^ load_u64(text, i)) * MULTIPLIER
         h ^= h >> _SHIFT_32
         i += 8
-    h = (h ^ load_u64(text, end - 8)) * _MULTIPLIER  # the tail, overlapping what was read
-    return h ^ (h >> _SHIFT_32), _LONG | np.uint64(length)
+    h = (h ^ load_u64(text, end - 8)) * MULTIPLIER  # the tail, overlapping what was read
+    return h ^ (h >> _SHIFT_32), LONG | np.uint64(length)
 
 
 @helper
 def first_slot(first, second, n_slots):
     """Return the slot to look at first; `n_slots` is a power of two."""
-    h = (first ^ (second * _SECOND_MULTIPLIER)) * _MULTIPLIER
+    h = (first ^ (second * SECOND_MULTIPLIER)) * MULTIPLIER
     return np.int64((h ^ (h >> _SHIFT_32)) >> np.uint64(7)) & (n_slots - 1)
 
 
@@ -187,9 +189,9 @@ class WordTable:
 
     def __init__(self, n_slots: int = 1 << 12, arena_bytes: int = 1 << 15) -> None:
         self.arrays = TableArrays(
-            np.zeros((n_slots, 4), dtype=np.uint64),
+            zeros_on_lines((n_slots, 4), np.uint64),
             np.zeros(arena_bytes, dtype=np.uint8),
-            np.zeros(2, dtype=np.int64),
+            zeros_on_lines((2,), np.int64),
         )
 
     def __len__(self) -> int:
@@ -243,7 +245,7 @@ class WordTable:
         slots, arena, cursor = self.arrays
         n_slots, arena_bytes = self._sizes_with(n_words, n_bytes)
         if n_slots > slots.shape[0]:
-            larger = np.zeros((n_slots, 4), dtype=np.uint64)
+            larger = zeros_on_lines((n_slots, 4), np.uint64)
             with np.errstate(over="ignore"):
                 move_slots(slots, larger)
             slots = larger

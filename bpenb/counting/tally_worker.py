@@ -14,11 +14,9 @@ from bpenb.counting.spill import Spill, gather_or_merge
 from bpenb.counting.stages import StageClock, add_seconds
 from bpenb.counting.table import WordTable
 from bpenb.counting.tally import (
-    BATCH,
-    FRONT_ROWS,
     OVERFLOW,
+    QUEUE_ROWS,
     TALLIED,
-    flush_front,
     make_tally_scratch,
     tally_pretokens,
 )
@@ -79,8 +77,8 @@ class TallyWorker:
                 if status == TALLIED:
                     break
                 _check_overflow(status)
-                self._make_room(2 * BATCH, 2 * buffer.n_bytes)
-        self.n_pretokens += int(scratch.position[2])
+                self._make_room(QUEUE_ROWS, buffer.n_bytes)
+        self.n_pretokens += int(scratch.position[3])
 
     def _make_room(self, n_words: int, n_bytes: int) -> None:
         """Make room in the table, or empty it if it has its share of the memory."""
@@ -91,9 +89,17 @@ class TallyWorker:
 
     def finish(self) -> WordTable:
         """Return the table with everything that was counted."""
-        self._make_room(FRONT_ROWS, 0)
+        front = self.scratch.front
+        waiting = front[front[:, 2] > 0]
+        self._make_room(waiting.shape[0], 0)
+        scratch = self.scratch._replace(queue=waiting)  # and no text
+        scratch.position[:] = 0, 0, waiting.shape[0], 0
+        nothing = ScanBuffer(0)
+        segments = np.empty((0, 2), dtype=np.int64)
         with np.errstate(over="ignore"):
-            _check_overflow(flush_front(self.table.arrays, self.scratch.front))
+            status = tally_pretokens(self.table.arrays, nothing.text, nothing.planes[START], segments, scratch)
+        _check_overflow(status)
+        front[:, 2] = 0
         return self.table
 
 

@@ -16,7 +16,6 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 if TYPE_CHECKING:
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
     from bpenb.pretokenize.planes import START
-    from bpenb.pretokenize.starts import take_starts
 
 __all__ = [
     "START",
@@ -36,7 +35,6 @@ __all__ = [
     "is_known",
     "regex_unicode_version",
     "resolve_workers",
-    "take_starts",
 ]
 
 _COMPILED = {
@@ -45,7 +43,6 @@ _COMPILED = {
     "ScanBuffer": "compiled_engine",
     "first_invalid": "compiled_engine",
     "is_known": "compiled_engine",
-    "take_starts": "starts",
 }
 
 

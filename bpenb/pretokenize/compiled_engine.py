@@ -146,10 +146,12 @@ class CompiledEngine:
                 f"there is no compiled engine for the pattern {pattern}; known: {', '.join(_SCANS)}"
             )
         assert pattern.name is not None
+        self.pattern_name = pattern.name
         self._scan = _SCANS[pattern.name]
         self._specials = make_special_table(special_tokens)
         self._classes = class_table()
         self._kept = threading.local()
+        self._usual_specials = 64  # in a buffer; a search that finds more runs again
 
     @staticmethod
     def kernels_compiled() -> bool:
@@ -169,9 +171,10 @@ class CompiledEngine:
         Returns:
             int64[m, 2], first byte and end of each stretch.
         """
-        segments = np.empty((ranges.shape[0] + 64, 2), dtype=np.int64)
+        segments = np.empty((ranges.shape[0] + self._usual_specials, 2), dtype=np.int64)
         n = int(find_segments(buffer.text, ranges, self._specials, segments))
         if n > segments.shape[0]:
+            self._usual_specials = n + n // 4
             segments = np.empty((n, 2), dtype=np.int64)
             find_segments(buffer.text, ranges, self._specials, segments)
         return segments[:n]

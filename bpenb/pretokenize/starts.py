@@ -6,43 +6,13 @@ import numpy as np
 
 from bpenb._arrays import Int64Array
 from bpenb._intrinsics import trailing_zeros
-from bpenb._jit import helper, kernel
+from bpenb._jit import kernel
 
-__all__ = ["list_ends", "take_starts"]
+__all__ = ["list_ends"]
 
 # mypy: disable-error-code="no-untyped-def"
 
 _ONE = np.uint64(1)
-
-
-@helper
-def take_starts(starts, i, end, most, bounds):
-    """Collect the pretokens from byte i, a start, as bounds[0] = i, bounds[1], … (at most `most`).
-
-    starts  : uint64[], the START plane
-    end     : where the segment ends; the last bound if it is reached
-    bounds  : int64[most + 1], written
-    Returns : int64, pretokens taken: bounds[n] is where the last one ends
-    """
-    bounds[0] = i
-    n = 0
-    k = i >> 6
-    bits = starts[k] & ~((_ONE << np.uint64(i & 63)) | ((_ONE << np.uint64(i & 63)) - _ONE))
-    while n < most:
-        while bits == np.uint64(0):
-            k += 1
-            if k << 6 >= end:
-                bounds[n + 1] = end
-                return n + 1
-            bits = starts[k]
-        position = (k << 6) + trailing_zeros(bits)
-        bits &= bits - _ONE
-        n += 1
-        if position >= end:
-            bounds[n] = end
-            return n
-        bounds[n] = position
-    return n
 
 
 @kernel

@@ -307,7 +307,7 @@ def test_progress_is_reported_in_bytes(way: Way, corpus: list[Path]) -> None:
     reports: list[Progress] = []
     reporter = Reporter(reports.append)
     reporter.INTERVAL = 0.0
-    result = count_files(corpus, way.settings(), way.crew(2, task_bytes=5_000), reporter)
+    result = count_files(corpus, way.settings(), way.crew(2, task_bytes=500), reporter)
     assert [report.phase for report in reports] == ["count"] * len(reports)
     assert reports[0].total == result.n_bytes
     assert [report.done for report in reports] == sorted(report.done for report in reports)

@@ -1,4 +1,4 @@
-"""What tallying stands on: machine operations, starts taken in batches, and words whose hashes are equal."""
+"""What tallying stands on: machine operations, ends found in planes, and words whose hashes are equal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bpenb.corpus import FilledRoom
 from bpenb.counting import WordTable
 from bpenb.counting.order import HEADER, PADDING
 from bpenb.counting.table import word_key
-from bpenb.counting.tally import BATCH
+from bpenb.counting.tally import QUEUE, ends_in_block
 from bpenb.counting.tally_worker import TallyWorker
 from bpenb.patterns import resolve_pattern
-from bpenb.pretokenize import CompiledEngine, ScanBuffer, take_starts
+from bpenb.pretokenize import CompiledEngine, ScanBuffer
 from tests.counting.test_table import MOST, arrays_of, listed, table_of
 
 pytestmark = pytest.mark.kernels
@@ -131,38 +131,33 @@ def test_a_table_keeps_its_words_while_it_grows() -> None:
 
 
 @kernel
-def take(starts, i, end, most, bounds):
-    """Call the helper that is compiled into others."""
-    return take_starts(starts, i, end, most, bounds)
+def write_ends_in_blocks(starts, first, end, bits):
+    """Call the helper that is compiled into others. bits: uint64[n], one number per block; written."""
+    for k in range(first >> 6, (end >> 6) + 1):
+        bits[k] = ends_in_block(starts, k, first, end)
 
 
-@pytest.mark.parametrize("most", [1, 2, 7, 256])
-def test_starts_are_taken_in_batches(most: int) -> None:
-    """From start to start, to the end of the segment, whatever stands in the plane behind it."""
-    choose = random.Random(most)
+@pytest.mark.parametrize("seed", range(4))
+def test_pretokens_end_at_starts_and_at_the_end_of_a_segment(seed: int) -> None:
+    """Whatever stands in the plane before the segment and behind it."""
+    choose = random.Random(seed)
     for _ in range(10 if JIT_DISABLED else 300):
-        n_bytes = choose.choice([1, 2, 63, 64, 65, 128, 129, 400])
-        first = choose.choice([0, 1, 63, 64, 70])
+        first = choose.choice([0, 1, 62, 63, 64, 70])
+        end = first + choose.choice([1, 2, 63, 64, 65, 128, 129, 400])
         density = choose.choice([0.01, 0.3, 1.0])
-        places = [first, *(i for i in range(first + 1, first + n_bytes) if choose.random() < density)]
-        marks = {*places, *(i for i in range(first + n_bytes, 600) if choose.random() < 0.3), *range(first)}
+        marks = {first} | {i for i in range(640) if choose.random() < density}
         bits = np.zeros(640, dtype=bool)
         bits[list(marks)] = True
-        starts = np.packbits(bits, bitorder="little").view(np.uint64)
-        bounds = np.zeros(most + 1, dtype=np.int64)
-        found, i = [], first
-        while i < first + n_bytes:
-            n = take(starts, i, first + n_bytes, most, bounds)
-            assert 1 <= n <= most and bounds[0] == i
-            found += bounds[:n].tolist()
-            i = int(bounds[n])
-        assert found == places and i == first + n_bytes
+        found = np.zeros(10, dtype=np.uint64)
+        write_ends_in_blocks(np.packbits(bits, bitorder="little").view(np.uint64), first, end, found)
+        ends = np.flatnonzero(np.unpackbits(found.view(np.uint8), bitorder="little")).tolist()
+        assert ends == sorted({i for i in marks if first < i < end} | {end})
 
 
 @pytest.mark.parametrize("text", ["x ", "a word of its own ", "averylongwordofmorethanfifteenbytes "])
 def test_tallying_goes_on_where_the_table_had_no_room(text: str) -> None:
     """Thousands of new words, short and long, in one buffer: the kernel stops and is called again."""
-    n = BATCH if JIT_DISABLED else 40 * BATCH
+    n = 4 * QUEUE if JIT_DISABLED else 160 * QUEUE
     data = "".join(f"{text}{i}{text[:-1] * (i % 3)} " for i in range(n)).encode()
     buffer = ScanBuffer(len(data))
     buffer.fill(data)
