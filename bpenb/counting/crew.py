@@ -156,9 +156,7 @@ class Crew:
                 self._spill.release(worker.table)
         return None
 
-    def _take_handed(
-        self, worker: TallyWorker, texts: Iterator[FilledRoom]
-    ) -> tuple[int, FilledRoom] | None:
+    def _take_handed(self, worker: TallyWorker, texts: Iterator[FilledRoom]) -> tuple[int, FilledRoom] | None:
         return self._handed.get()
 
     def _count(self, worker: TallyWorker, number: int, filled: FilledRoom) -> None:
