@@ -4,6 +4,7 @@
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
 """
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
+    from bpenb.training import apply_merges, learn_merges
 
 __version__ = "0.1.0"
 
@@ -35,8 +37,10 @@ __all__ = [
     "WordCounts",
     "Workforce",
     "__version__",
+    "apply_merges",
     "count_words",
     "count_words_from_iterator",
+    "learn_merges",
     "train",
     "train_bpe",
     "train_from_counts",
@@ -49,6 +53,8 @@ _HOMES = {
     "Tokenizer": "bpenb.encoding",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
+    "apply_merges": "bpenb.training",
+    "learn_merges": "bpenb.training",
 }
 
 
