@@ -4,6 +4,7 @@
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
-    from bpenb.training import apply_merges, learn_merges
+    from bpenb.training import Checkpoint, apply_merges, learn_merges
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BpenbError",
+    "Checkpoint",
     "Progress",
     "Tokenizer",
     "WordCounts",
@@ -49,6 +51,7 @@ __all__ = [
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
+    "Checkpoint": "bpenb.training",
     "Progress": "bpenb.progress",
     "Tokenizer": "bpenb.encoding",
     "WordCounts": "bpenb.counting",

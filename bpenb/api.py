@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from bpenb.base import BaseOption
 from bpenb.corpus import normalize_special_tokens
 from bpenb.counting import (
     CountResult,
@@ -23,12 +24,12 @@ from bpenb.counting import (
 )
 from bpenb.encoding import Tokenizer
 from bpenb.errors import CountsError
-from bpenb.model import BPEModel
+from bpenb.going_on import END_OF_TEXT, CheckpointOption, Start, open_start
 from bpenb.patterns import SplitPattern, resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
-from bpenb.training import LearningOptions, check_memory, learn, learning_options
+from bpenb.training import LearningOptions, check_memory
 
 __all__ = [
     "count_words",
@@ -43,8 +44,6 @@ Path: TypeAlias = str | os.PathLike[str]
 Files: TypeAlias = Path | Sequence[Path]
 Pattern: TypeAlias = str | SplitPattern
 Workers: TypeAlias = int | Workforce | None
-
-END_OF_TEXT = ("<|endoftext|>",)
 
 
 # --- counting -------------------------------------------------------------------------------------
@@ -137,9 +136,9 @@ def train(
     files: Files,
     *,
     vocab_size: int = 32000,
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    pattern: Pattern = "gpt2",
-    ties: str = "cs336",
+    special_tokens: Iterable[str] | None = END_OF_TEXT,
+    pattern: Pattern | None = None,
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: Workers = None,
@@ -147,6 +146,9 @@ def train(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -154,14 +156,18 @@ def train(
         files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
         vocab_size: tokens at most, the 256 bytes and the special tokens included.
         special_tokens: they separate documents and are never learned.
-        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
-        ties: which of two pairs with one count goes first: `cs336` (the greater pair of bytes),
-            `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
+        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package; None: gpt2.
+        ties: which of two pairs with one count goes first: `cs336` (the greater pair of bytes; None
+            too), `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
         min_frequency: a pair that occurs less often is not merged.
         max_token_length: the longest token in bytes, inclusive; None for no limit.
         workers, progress, errors, engine: as of `count_words`.
         max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
             words, and is refused if that does not fit.
+        base: a tokenizer, or its path, to go on from. Its ids and merges stay, new ones follow; pattern
+            and ties are its own, and `special_tokens` names further ones.
+        checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
+        resume: go on from the checkpoint; the result is that of a training that never stopped.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -169,7 +175,8 @@ def train(
 
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
-        PatternError, TrainingError: an option out of its range, before any work.
+        FormatError, OutputError: a base or checkpoint that cannot be read, or is there already.
+        PatternError, TrainingError: an option out of its range, or not that of base or checkpoint.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
 
@@ -180,25 +187,22 @@ def train(
         >>> tokenizer.merges
         [(b'o', b'w'), (b'l', b'ow'), (b' ', b'low')]
     """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce = _workforce(workers, max_memory)
-    options = learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
-    )
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers)
     reporter = make_reporter(progress)
     counted = count_files(files, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter)
+    return _learn(counted, start, options, vocab_size, reporter)
 
 
 def train_from_iterator(
     documents: Iterable[str | bytes],
     *,
     vocab_size: int = 32000,
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    pattern: Pattern = "gpt2",
-    ties: str = "cs336",
+    special_tokens: Iterable[str] | None = END_OF_TEXT,
+    pattern: Pattern | None = None,
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: Workers = None,
@@ -206,6 +210,9 @@ def train_from_iterator(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -220,16 +227,13 @@ def train_from_iterator(
         >>> train_from_iterator(["low low lower"], vocab_size=258, special_tokens=()).merges
         [(b'o', b'w'), (b'l', b'ow')]
     """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce = _workforce(workers, max_memory)
-    options = learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
-    )
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers)
     reporter = make_reporter(progress)
     counted = count_documents(documents, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter)
+    return _learn(counted, start, options, vocab_size, reporter)
 
 
 def train_from_counts(
@@ -238,11 +242,14 @@ def train_from_counts(
     vocab_size: int = 32000,
     special_tokens: Iterable[str] | None = None,
     pattern: Pattern | None = None,
-    ties: str = "cs336",
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -270,10 +277,10 @@ def train_from_counts(
             raise CountsError(
                 f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
             )
-    options = learning_options(
-        counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
-    )
-    return _learn(CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress))
+    start = open_start(base, checkpoint, resume, counts.pattern, counts.special_tokens, ties)
+    options = start.options(vocab_size, min_frequency, max_token_length, workers)
+    counted = CountResult(counts, counts.n_bytes, 0)
+    return _learn(counted, start, options, vocab_size, make_reporter(progress))
 
 
 def train_bpe(
@@ -313,21 +320,16 @@ def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
     return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
 
 
-def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter) -> Tokenizer:
+def _learn(
+    counted: CountResult, start: Start, options: LearningOptions, vocab_size: int, reporter: Reporter
+) -> Tokenizer:
     counts = counted.counts
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
-    result = learn(counts, options, reporter)
+    result = start.learn(counts, options, reporter)
     started = time.perf_counter()
-    model = BPEModel.from_training(
-        result.merges,
-        result.byte_order,
-        counts.special_tokens,
-        counts.pattern,
-        options.ties,
-        engine=counts.engine,
-        unicode_version=counts.unicode_version,
-    )
+    model = start.model(result, counts)
+    gains = start.gains(counts, options, result)
     reporter.phase_seconds["model"] = time.perf_counter() - started
     report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds)
-    return Tokenizer.from_model(model, warm=False, report=report)
+    return Tokenizer.from_model(model, warm=False, report=report | {"base": gains})

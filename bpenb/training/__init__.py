@@ -9,10 +9,18 @@ recount.py     stale pairs, serial and parallel   births.py    the pairs that a 
 merging.py     the merge loop                     replay.py    merges that are given
 driver.py      phases, growth, threads            memory.py    whether it fits into a budget
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
+checkpoint.py  the merges so far, in a file   checkpoint_file.py   its format
 """
 
 from __future__ import annotations
 
+from bpenb.training.checkpoint import (
+    Checkpoint,
+    OpenCheckpoint,
+    digest,
+    open_checkpoint,
+    training_identity,
+)
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import GivenMerges, MergeResult
 from bpenb.training.memory import check_memory
@@ -22,17 +30,22 @@ from bpenb.training.ties import TIE_MODES, check_ties
 
 __all__ = [
     "TIE_MODES",
+    "Checkpoint",
     "GivenMerges",
     "LearningOptions",
     "MergeResult",
+    "OpenCheckpoint",
     "apply_merges",
     "check_count",
     "check_memory",
     "check_ties",
+    "digest",
     "kernels_compiled",
     "learn",
     "learn_merges",
     "learning_options",
     "n_merges_for",
+    "open_checkpoint",
+    "training_identity",
     "warmup",
 ]

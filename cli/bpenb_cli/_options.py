@@ -11,8 +11,9 @@ from bpenb.patterns import PATTERNS
 from bpenb_cli._choices import Engine, Pool, ProgressStyle, Ties, Utf8Errors
 
 __all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
-           "ErrorsOption", "MaxMemoryOption", "Pool", "PoolOption", "ProgressOption", "ProgressStyle", "Ties",
-           "TokenizerOption", "Utf8Errors", "WorkersOption"]  # fmt: skip
+           "ErrorsOption", "MaxMemoryOption", "PatternOption", "Pool", "PoolOption", "ProgressOption",
+           "ProgressStyle", "Ties", "TiesOption", "TokenizerOption", "Utf8Errors",
+           "WorkersOption"]  # fmt: skip
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
@@ -43,6 +44,18 @@ WorkersOption = Annotated[
 ChunkSizeOption = Annotated[
     int | None,
     typer.Option("--chunk-size", help="Bytes of text in a unit of work.", show_default="what measured best"),
+]
+PatternOption = Annotated[
+    str | None,
+    typer.Option("--pattern", help=f"One of {PATTERN_NAMES}, or a regex.", show_default="gpt2"),
+]
+TiesOption = Annotated[
+    Ties | None,
+    typer.Option(
+        "--ties",
+        help="Which of equally frequent pairs merges first: as whose trainer.",
+        show_default="cs336",
+    ),
 ]
 MaxMemoryOption = Annotated[
     str | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bpenb_cli import _going_on as going
 from bpenb_cli import _options as options
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
@@ -28,10 +29,8 @@ def train(
         ),
     ] = None,
     no_special_tokens: Annotated[bool, typer.Option("--no-special-tokens", help="Have none.")] = False,
-    pattern: Annotated[str, typer.Option(help=f"One of {options.PATTERN_NAMES}, or a regex.")] = "gpt2",
-    ties: Annotated[
-        options.Ties, typer.Option(help="Which of equally frequent pairs merges first: as whose trainer.")
-    ] = options.Ties.CS336,
+    pattern: options.PatternOption = None,
+    ties: options.TiesOption = None,
     min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
     max_token_length: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
     engine: options.EngineOption = options.Engine.AUTO,
@@ -39,6 +38,10 @@ def train(
     pool: options.PoolOption = options.Pool.AUTO,
     chunk_size: options.ChunkSizeOption = None,
     max_memory: options.MaxMemoryOption = None,
+    base: going.BaseOption = None,
+    evaluate: going.EvalOption = None,
+    checkpoint: going.CheckpointOption = None,
+    resume: going.ResumeOption = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
@@ -46,27 +49,32 @@ def train(
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on text files, and save it as a folder."""
-    if special_token and no_special_tokens:
-        raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
+    if no_special_tokens and (special_token or base):
+        raise typer.BadParameter("--no-special-tokens excludes --special-token and --base")
+    start = going.going_on(base, evaluate, checkpoint, resume, force, output)
     with shown_progress(progress, "counting", "training") as show:
         import bpenb
         from bpenb.formats import check_folder
 
         check_folder(output, force)  # not after an hour's work
+        before = going.rates(base, evaluate, errors.value, pattern)
         with profiled(profile):
             tokenizer = bpenb.train(
                 list(inputs),
                 vocab_size=vocab_size,
-                special_tokens=() if no_special_tokens else special_token or [options.DEFAULT_SPECIAL_TOKEN],
+                special_tokens=() if no_special_tokens else special_token,
                 pattern=pattern,
-                ties=ties.value,
+                ties=ties and ties.value,
                 min_frequency=min_frequency,
                 max_token_length=max_token_length,
                 workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
                 progress=show,
                 errors=errors.value,
                 engine=engine.value,
+                **start,
             )
             tokenizer.save(output, force=force)
+        after = going.rates(tokenizer, evaluate, errors.value, pattern)
+    going.show_gains(tokenizer, evaluate, before, after)
     assert tokenizer.report is not None
     show_summary(tokenizer.report, output)
