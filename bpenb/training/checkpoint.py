@@ -183,7 +183,7 @@ class OpenCheckpoint:
             return
         kept = self.stored.identity
         differing = [
-            f"{name} {_shown(kept.get(name))} there, {_shown(value)} here"
+            f"{name} {_shown(name, kept.get(name))} there, {_shown(name, value)} here"
             for name, value in identity.items()
             if kept.get(name) != value
         ]
@@ -236,7 +236,6 @@ class OpenCheckpoint:
             raise
 
 
-def _shown(value: object) -> str:
-    """Return how a message shows a value: of a long one, such as a SHA-256, the beginning."""
-    text = repr(value)
-    return text if len(text) < 60 else f"{text[:16]}…"
+def _shown(name: str, value: object) -> str:
+    """Return how a message shows a value."""
+    return f"{value[:12]}…" if isinstance(value, str) and "SHA-256" in name else repr(value)
