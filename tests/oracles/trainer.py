@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 Token = tuple[int, ...]  # learning ids are expanded to what they stand for
 
@@ -17,19 +17,12 @@ def train(
     byte_order: bytes = bytes(range(256)),
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    given: Sequence[tuple[int, int]] = (),
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the merges in learning ids, and their counts: first those that are given (count 0)."""
+    """Return the merges in learning ids, and their counts."""
     words = {word: [byte_order.index(b) for b in word] for word in word_counts}
     token_bytes = [bytes([b]) for b in byte_order]
     merges: list[tuple[int, int]] = []
     counts: list[int] = []
-    for pair in given:
-        for word, row in words.items():
-            words[word] = merge(row, pair, len(token_bytes))
-        token_bytes.append(token_bytes[pair[0]] + token_bytes[pair[1]])
-        merges.append(pair)
-        counts.append(0)
     while len(merges) < n_merges:
         pairs = count_pairs(words, word_counts)
         if max_token_length is not None:
