@@ -11,7 +11,7 @@ from bpenb.counting.count import (
 )
 from bpenb.counting.in_threads import kernels_compiled, warmup
 from bpenb.counting.memory_plan import MemoryPlan
-from bpenb.counting.table import WordTable
+from bpenb.counting.table import WordTable, word_key
 from bpenb.counting.word_counts import WordCounts
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "count_files",
     "kernels_compiled",
     "warmup",
+    "word_key",
 ]

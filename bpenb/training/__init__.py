@@ -10,6 +10,7 @@ merging.py     the merge loop                     replay.py    merges that are g
 driver.py      phases, growth, threads            memory.py    whether it fits into a budget
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
 checkpoint.py  the merges so far, in a file   checkpoint_file.py   its format
+csr.py, pair_heap.py   kernels on plain arrays, for others
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from bpenb.training.checkpoint import (
     open_checkpoint,
     training_identity,
 )
+from bpenb.training.csr import count_pairs, merge_word, recount_pair
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import GivenMerges, MergeResult
+from bpenb.training.index import find_slot
 from bpenb.training.memory import check_memory
+from bpenb.training.pair_heap import pop_pair, push_pair
 from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.ties import TIE_MODES, check_ties
@@ -39,13 +43,19 @@ __all__ = [
     "check_count",
     "check_memory",
     "check_ties",
+    "count_pairs",
     "digest",
+    "find_slot",
     "kernels_compiled",
     "learn",
     "learn_merges",
     "learning_options",
+    "merge_word",
     "n_merges_for",
     "open_checkpoint",
+    "pop_pair",
+    "push_pair",
+    "recount_pair",
     "training_identity",
     "warmup",
 ]

@@ -66,7 +66,23 @@ class FirstPairs(NamedTuple):
 
 @helper
 def find_slot(keys, key):
-    """Return the slot of a pair, or the free one where it belongs. keys: int64[n_slots], a power of two."""
+    """Return the slot of a pair, or the free one where it belongs.
+
+    keys    : int64[n_slots], a power of two, not all in use; left << 32 | right, or −1 where free
+    key     : int64, the pair
+    Returns : int64
+    O(1)
+
+    Example:
+        >>> import numba
+        >>> @numba.njit
+        ... def count_of(keys, counts, left, right):
+        ...     key = np.int64(left) << 32 | np.int64(right)
+        ...     s = find_slot(keys, key)
+        ...     return counts[s] if keys[s] == key else 0
+        >>> count_of(np.array([-1, 97 << 32 | 98]), np.array([0, 5]), 97, 98)
+        5
+    """
     mask = np.int64(keys.shape[0] - 1)
     s = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
     while keys[s] != key and keys[s] != _EMPTY:

@@ -9,6 +9,7 @@ import typer
 
 from bpenb_cli import _going_on as going
 from bpenb_cli import _options as options
+from bpenb_cli._gains import rates, show_gains
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._summary import show_summary
@@ -57,7 +58,7 @@ def train(
         from bpenb.formats import check_folder
 
         check_folder(output, force)  # not after an hour's work
-        before = going.rates(base, evaluate, errors.value, pattern)
+        before = rates(base, evaluate, errors.value, pattern)
         with profiled(profile):
             tokenizer = bpenb.train(
                 list(inputs),
@@ -74,7 +75,6 @@ def train(
                 **start,
             )
             tokenizer.save(output, force=force)
-        after = going.rates(tokenizer, evaluate, errors.value, pattern)
-    going.show_gains(tokenizer, evaluate, before, after)
+        show_gains(tokenizer, evaluate, before, errors.value)
     assert tokenizer.report is not None
     show_summary(tokenizer.report, output)
