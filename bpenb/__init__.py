@@ -3,6 +3,8 @@
     train, train_from_iterator, train_from_counts     text or counts → Tokenizer
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
+    train_sweep                                       text or counts → a tokenizer for each vocab size
+    verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -25,13 +27,18 @@ if TYPE_CHECKING:
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
+    from bpenb.sweep import train_sweep
+    from bpenb.sweep_table import Sweep
+    from bpenb.verification import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BpenbError",
     "Progress",
+    "Sweep",
     "Tokenizer",
+    "Verification",
     "WordCounts",
     "Workforce",
     "__version__",
@@ -41,14 +48,20 @@ __all__ = [
     "train_bpe",
     "train_from_counts",
     "train_from_iterator",
+    "train_sweep",
+    "verify",
 ]
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Progress": "bpenb.progress",
+    "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",
+    "Verification": "bpenb.verification",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
+    "train_sweep": "bpenb.sweep",
+    "verify": "bpenb.verification",
 }
 
 

@@ -29,6 +29,7 @@ from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_memory, learn, learning_options
+from bpenb.verification import verify_training
 
 __all__ = [
     "count_words",
@@ -147,6 +148,7 @@ def train(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -162,6 +164,7 @@ def train(
         workers, progress, errors, engine: as of `count_words`.
         max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
             words, and is refused if that does not fit.
+        verify: hold the result against slow, simple code (bpenb/verification.py).
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -170,6 +173,7 @@ def train(
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
         PatternError, TrainingError: an option out of its range, before any work.
+        VerificationError: the result is wrong, as `verify` found.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
 
@@ -189,7 +193,7 @@ def train(
     )
     reporter = make_reporter(progress)
     counted = count_files(files, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter)
+    return _learn(counted, options, vocab_size, reporter, verify)
 
 
 def train_from_iterator(
@@ -206,6 +210,7 @@ def train_from_iterator(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -229,7 +234,7 @@ def train_from_iterator(
     )
     reporter = make_reporter(progress)
     counted = count_documents(documents, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter)
+    return _learn(counted, options, vocab_size, reporter, verify)
 
 
 def train_from_counts(
@@ -243,6 +248,7 @@ def train_from_counts(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -273,7 +279,9 @@ def train_from_counts(
     options = learning_options(
         counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
-    return _learn(CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress))
+    return _learn(
+        CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress), verify
+    )
 
 
 def train_bpe(
@@ -313,7 +321,9 @@ def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
     return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
 
 
-def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter) -> Tokenizer:
+def _learn(
+    counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter, verify: bool
+) -> Tokenizer:
     counts = counted.counts
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
@@ -329,5 +339,6 @@ def _learn(counted: CountResult, options: LearningOptions, vocab_size: int, repo
         unicode_version=counts.unicode_version,
     )
     reporter.phase_seconds["model"] = time.perf_counter() - started
-    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds)
+    checked = verify_training(counts, options, result, model, reporter) if verify else None
+    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds, checked)
     return Tokenizer.from_model(model, warm=False, report=report)

@@ -10,6 +10,8 @@ from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
 from bpenb.training.driver import NO_LIMIT, LearningSettings, MergeResult, learn_from_words
+from bpenb.training.replay import replay_merges
+from bpenb.training.replay_words import replay_words
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
 
@@ -77,6 +79,7 @@ _KERNELS = (
     merging.merge_slice,
     recount.recount_blocks,
     recount.close_blocks,
+    replay_words,
 )
 
 
@@ -92,6 +95,8 @@ def warmup() -> None:
     tiny = np.array(list(b"abababab"), dtype=np.uint8)
     offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
     learn_from_words(tiny, offsets, ones, settings, Reporter(None))
+    counts = WordCounts.from_dict({b"abab": 1})
+    replay_merges(counts, np.array([[97, 98]], dtype=np.int32), order)
     training_words = words.pack_words(tiny, offsets, ones, order)
     pairs, _ = words.allocate_pairs(1, 1)
     pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1

@@ -15,7 +15,15 @@ import numpy as np
 from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array
 from bpenb.counting import WordCounts
 
-__all__ = ["Pair", "PairTally", "PrecedenceKey", "precedence_key", "replay_word", "sample_words", "token_spellings"]
+__all__ = [
+    "Pair",
+    "PairTally",
+    "PrecedenceKey",
+    "precedence_key",
+    "replay_word",
+    "sample_words",
+    "token_spellings",
+]
 
 Pair: TypeAlias = tuple[int, int]
 PrecedenceKey: TypeAlias = Callable[[Pair], tuple[object, object]]

@@ -17,10 +17,12 @@ from bpenb.training import (
     merging,
     n_merges_for,
     recount,
+    replay_words,
     warmup,
     words,
 )
 from bpenb.training.ties import byte_order
+from bpenb.training.verify import verify_merges
 
 TINY = {b"abab": 3, b"ab": 2}
 
@@ -104,10 +106,11 @@ def test_tokens_left_are_counted() -> None:
 
 def test_one_signature_per_kernel() -> None:
     warmup()
-    learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
+    result = learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
+    verify_merges(WordCounts.from_dict(TINY), LearningOptions(2), result.merges[:2], result.byte_order)
     kernels = [words.map_bytes, index.count_byte_pairs, index.open_index, index.fill_index, heap.heapify,
                merging.merge_slice, recount.recount_blocks.serial, recount.recount_blocks.parallel,
-               recount.close_blocks]  # fmt: skip
+               recount.close_blocks, replay_words.replay_words]  # fmt: skip
     for kernel in kernels:
         assert len(getattr(kernel, "signatures", [1])) <= 1, kernel
     assert kernels_compiled()
