@@ -10,7 +10,8 @@ import typer
 from bpenb_cli import _options as options
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._summary import show_summary
+from bpenb_cli._train_options import EvalOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
+from bpenb_cli._train_run import rooms, train_one, train_several
 
 __all__ = ["EXAMPLE", "train"]
 
@@ -19,7 +20,8 @@ EXAMPLE = "Example: bpenb train corpus.txt --vocab-size 50257 -o tokenizer"
 
 def train(
     inputs: Annotated[list[Path], typer.Argument(metavar="INPUT", help="Text files, UTF-8.")],
-    vocab_size: Annotated[int, typer.Option(help="Tokens at most, the 256 bytes included.")] = 32000,
+    vocab_size: VocabSizeOption = "32000",
+    eval_files: EvalOption = None,
     special_token: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,31 +44,32 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
+    verify: VerifyOption = False,
     profile: Annotated[Path | None, typer.Option(help="Write cProfile data to this file.")] = None,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on text files, and save it as a folder."""
     if special_token and no_special_tokens:
         raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
-    with shown_progress(progress, "counting", "training") as show:
+    sizes = parse_vocab_sizes(vocab_size, eval_files)
+    with shown_progress(progress, *rooms(verify)) as show:
         import bpenb
-        from bpenb.formats import check_folder
 
-        check_folder(output, force)  # not after an hour's work
+        settings = {
+            "special_tokens": () if no_special_tokens else special_token or [options.DEFAULT_SPECIAL_TOKEN],
+            "pattern": pattern,
+            "ties": ties.value,
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "workers": bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
+            "progress": show,
+            "errors": errors.value,
+            "engine": engine.value,
+            "verify": verify,
+        }
         with profiled(profile):
-            tokenizer = bpenb.train(
-                list(inputs),
-                vocab_size=vocab_size,
-                special_tokens=() if no_special_tokens else special_token or [options.DEFAULT_SPECIAL_TOKEN],
-                pattern=pattern,
-                ties=ties.value,
-                min_frequency=min_frequency,
-                max_token_length=max_token_length,
-                workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
-                progress=show,
-                errors=errors.value,
-                engine=engine.value,
-            )
-            tokenizer.save(output, force=force)
-    assert tokenizer.report is not None
-    show_summary(tokenizer.report, output)
+            if len(sizes) == 1:
+                show_result = train_one(inputs, sizes[0], settings, output, force)
+            else:
+                show_result = train_several(inputs, sizes, eval_files or [], settings, output, force)
+    show_result()
