@@ -6,6 +6,7 @@
     train_sweep                                       text or counts → a tokenizer for each vocab size
     verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
 """
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bpenb.progress import Progress
     from bpenb.sweep import train_sweep
     from bpenb.sweep_table import Sweep
+    from bpenb.training import apply_merges, learn_merges
     from bpenb.verification import Verification, verify
 
 __version__ = "0.1.0"
@@ -42,8 +44,10 @@ __all__ = [
     "WordCounts",
     "Workforce",
     "__version__",
+    "apply_merges",
     "count_words",
     "count_words_from_iterator",
+    "learn_merges",
     "train",
     "train_bpe",
     "train_from_counts",
@@ -60,6 +64,8 @@ _HOMES = {
     "Verification": "bpenb.verification",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
+    "apply_merges": "bpenb.training",
+    "learn_merges": "bpenb.training",
     "train_sweep": "bpenb.sweep",
     "verify": "bpenb.verification",
 }

@@ -197,9 +197,22 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def helper(function: Callable[..., Any]) -> Kernel:
-    """Compile a small function into each kernel that calls it; Python cannot call it."""
-    inlined: Kernel = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
-    return inlined
+    """Compile a small function into each kernel that calls it; Python cannot call it.
+
+    (Without JIT it is plain Python. What Python would call takes a third of the time to compile.)
+    """
+    options: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, **_OPTIONS}
+    inlined: Any = numba.njit(**options)(function)
+    if not JIT_DISABLED:
+
+        def refuse(*args: Any, **kwargs: Any) -> None:
+            raise TypeError(f"{function.__name__} is compiled into kernels; Python cannot call it")
+
+        def keep(compiled: Any) -> None:  # as Numba does, but there is nothing for its dispatcher to call
+            inlined.overloads[tuple(compiled.signature.args)] = compiled
+
+        inlined._compile_for_args, inlined.add_overload = refuse, keep
+    return inlined  # type: ignore[no-any-return]
 
 
 _PARALLEL_ENTRY = threading.Lock()

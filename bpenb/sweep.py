@@ -2,7 +2,7 @@
 
 A training is greedy: the merges of a smaller vocab are the first ones of a larger. So one training
 gives all tokenizers, and one replay of all merges over the words of a text tells how many tokens
-the text has with each (bpenb/training/replay.py).
+the text has with each (bpenb/training/word_replay.py).
 """
 
 from __future__ import annotations

@@ -115,16 +115,35 @@ def verify(
 
 
 def verify_training(
-    counts: WordCounts, options: LearningOptions, result: MergeResult, model: BPEModel, reporter: Reporter
+    counts: WordCounts,
+    options: LearningOptions,
+    result: MergeResult,
+    model: BPEModel,
+    reporter: Reporter,
+    n_given: int = 0,
 ) -> Verification:
     """Check a training that has just ended, with the counts that the trainer tells.
+
+    Args:
+        counts: the words.
+        options: of the training.
+        result: of the training.
+        model: made of it.
+        reporter: told of the phases `replay` and `check`.
+        n_given: merges at the front that were given (of a base), not learned from these words.
 
     Raises:
         VerificationError: as in `verify`.
     """
     started = time.perf_counter()
     checks = verify_merges(
-        counts, options, result.merges, result.byte_order, result.merge_counts, reporter=reporter
+        counts,
+        options,
+        result.merges,
+        result.byte_order,
+        result.merge_counts,
+        n_given=n_given,
+        reporter=reporter,
     )
     n_left = checks.replay.tokens_left(len(result.merges))
     if n_left != result.n_tokens_left:

@@ -16,6 +16,7 @@ from pathlib import Path
 import bpenb
 import numba
 import pytest
+from bpenb._jit import JIT_DISABLED, helper
 
 PACKAGE = Path(bpenb.__file__).parent
 
@@ -472,3 +473,21 @@ def test_every_kernel_has_one_signature(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="without JIT it is plain Python")
+def test_python_is_told_that_it_cannot_call_a_helper() -> None:
+    """It has no entry for Python: a call would crash the process."""
+
+    @helper
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
+    @numba.njit
+    def quadruple(x):  # type: ignore[no-untyped-def]
+        return double(double(x))
+
+    for _ in range(2):  # before it is compiled, and after
+        with pytest.raises(TypeError, match="double is compiled into kernels; Python cannot call it"):
+            double(1)
+        assert quadruple(3) == 12

@@ -4,29 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
+from bpenb._arrays import N_BYTES
 from bpenb._jit import is_compiled
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
-from bpenb.training.driver import NO_LIMIT, LearningSettings, MergeResult, learn_from_words
-from bpenb.training.replay import replay_merges
-from bpenb.training.replay_words import replay_words
+from bpenb.training.driver import (
+    NO_LIMIT,
+    GivenMerges,
+    Keep,
+    LearningSettings,
+    MergeResult,
+    learn_from_words,
+)
+from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
+from bpenb.training.word_replay import replay_merges
+from bpenb.training.word_replay_kernel import replay_words
 
 __all__ = ["kernels_compiled", "learn", "warmup"]
 
 INT32_MAX = 2**31 - 1
 
 
-def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | None = None) -> MergeResult:
+def learn(
+    counts: WordCounts,
+    options: LearningOptions,
+    reporter: Reporter | None = None,
+    given: GivenMerges | None = None,
+    keep: Keep | None = None,
+) -> MergeResult:
     """Learn the merges of exact BPE from word counts.
 
     Args:
         counts: distinct words with their counts.
         options: what to learn.
         reporter: told of the phase `merge`.
+        given: merges that were made before, in learning ids (of a base, or of a training that was
+            broken off); learning goes on behind them, and `n_merges` counts them too.
+        keep: called with the merges so far every minute, and when learning is broken off; the
+            result of going on from them is the same as that of a training that never stopped.
 
     Returns:
         Merges int32[n, 2] in learning ids (0…255: bytes in `byte_order`, then the merges by
@@ -48,15 +67,23 @@ def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | Non
     settings = LearningSettings(
         n_merges=check_count("n_merges", options.n_merges, 0),
         tie_rule=tie_rule(options.ties),
-        byte_order=byte_order(options.ties, counts.special_tokens),
         min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
         max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
         workers=check_count("workers", options.workers, 1),
     )
     _check_sizes(counts)
-    return learn_from_words(
-        counts.word_bytes, counts.word_offsets, counts.word_counts, settings, reporter or Reporter(None)
-    )
+    words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
+    order = byte_order(options.ties, counts.special_tokens)
+    if given is not None:
+        _check_given(given, settings.n_merges)
+    return learn_from_words(*words, order, settings, reporter or Reporter(None), given, keep)
+
+
+def _check_given(given: GivenMerges, n_merges: int) -> None:
+    n_given = given.merges.shape[0]
+    if n_given > n_merges:
+        raise TrainingError(f"{n_given} merges are given already; {n_merges} were asked for in all")
+    check_merges(given.merges, N_BYTES)
 
 
 def _check_sizes(counts: WordCounts) -> None:
@@ -71,9 +98,9 @@ def _check_sizes(counts: WordCounts) -> None:
 
 
 _KERNELS = (
-    words.map_bytes,
-    index.count_byte_pairs,
-    index.open_index,
+    words.fill_rows,
+    index.count_pairs,
+    index.move_pairs,
     index.fill_index,
     heap.heapify,
     merging.merge_slice,
@@ -91,14 +118,14 @@ def kernels_compiled() -> bool:
 def warmup() -> None:
     """Compile (or load) every kernel of this room by a tiny training."""
     order = np.arange(256, dtype=np.uint8)
-    settings = LearningSettings(4, CS336, order, 1, NO_LIMIT, 1)
+    settings = LearningSettings(4, CS336, 1, NO_LIMIT, 1)
     tiny = np.array(list(b"abababab"), dtype=np.uint8)
     offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
-    learn_from_words(tiny, offsets, ones, settings, Reporter(None))
-    counts = WordCounts.from_dict({b"abab": 1})
-    replay_merges(counts, np.array([[97, 98]], dtype=np.int32), order)
+    learn_from_words(tiny, offsets, ones, order, settings, Reporter(None))
+    index.move_pairs(index.make_table(2), index.make_table(4))
+    replay_merges(WordCounts.from_dict({b"abab": 1}), np.array([[97, 98]], dtype=np.int32), order)
     training_words = words.pack_words(tiny, offsets, ones, order)
     pairs, _ = words.allocate_pairs(1, 1)
     pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1
-    pairs.posting_word_ids[0] = 0
+    pairs.posting_rows[0] = 0
     recount.recount_parallel(training_words, pairs, 0, 0, recount.RecountScratch())

@@ -1,7 +1,7 @@
 """Checks that merges are those of exact BPE; each names the first merge that is not.
 
 1. parts      a part is a byte or made before; no pair twice; no token too long
-2. counts     every merge's count, by a replay of all words (replay.py)
+2. counts     every merge's count, by a replay of all words (word_replay.py)
 3. order      counts never rise; of equal counts, the pair that precedes merged first
 4. first      at each of the first merges, no other pair was better (slow_rule.py)
 5. end        after the last merge, nothing is left that should have merged
@@ -23,10 +23,10 @@ from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray
 from bpenb.counting import WordCounts
 from bpenb.errors import VerificationError
 from bpenb.progress import Reporter
-from bpenb.training.replay import Replay, replay_merges
 from bpenb.training.settings import LearningOptions
 from bpenb.training.slow_rule import Pair, PairTally, precedence_key, sample_words, token_spellings
-from bpenb.training.state import WordStore
+from bpenb.training.word_replay import Replay, replay_merges
+from bpenb.training.word_replay_kernel import WordRows
 
 __all__ = ["MergeChecks", "verify_merges"]
 
@@ -60,10 +60,11 @@ class _Wrong(NamedTuple):
 class _Claim:
     """The merges to check, and what is needed to speak of them."""
 
-    def __init__(self, merges: IdArray, byte_order: ByteArray, options: LearningOptions) -> None:
-        self.merges = merges
+    def __init__(
+        self, merges: IdArray, byte_order: ByteArray, options: LearningOptions, n_given: int
+    ) -> None:
+        self.n_given = n_given
         self.pairs: list[Pair] = [(left, right) for left, right in merges.tolist()]
-        self.byte_order = byte_order
         self.options = options
         self.wrong: _Wrong | None = self._wrong_parts()
         if self.wrong is None:
@@ -101,6 +102,7 @@ def verify_merges(
     byte_order: ByteArray,
     merge_counts: CountArray | None = None,
     *,
+    n_given: int = 0,
     seed: int = 0,
     reporter: Reporter | None = None,
 ) -> MergeChecks:
@@ -112,6 +114,8 @@ def verify_merges(
         merges: int32[n, 2] in learning ids; row = rank.
         byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for.
         merge_counts: int64[n], what the trainer counted; None if nobody knows.
+        n_given: merges at the front that were given, not learned from these words: they are made,
+            and what was learned behind them is checked, but for 4.
         seed: of the sample of words, if there must be one.
         reporter: told of the phases `replay` and `check`.
 
@@ -133,12 +137,12 @@ def verify_merges(
 it occurs 0 times, and b'o' + b'w' 7 times
     """
     reporter = reporter or Reporter(None)
-    claim = _Claim(merges, byte_order, options)
+    claim = _Claim(merges, byte_order, options, n_given)
     if claim.wrong is not None:
         raise claim.error()
     replay = replay_merges(counts, merges, byte_order, reporter)
+    n_first = 0 if n_given else min(FIRST_MERGES, len(claim.pairs))
     words = sample_words(counts, FIRST_BYTES, seed)
-    n_first = min(FIRST_MERGES, len(claim.pairs))
     tally = PairTally(counts, words, byte_order, n_first)
     found = [
         _wrong_first(claim, tally, n_first, replay, reporter),
@@ -158,7 +162,8 @@ def _wrong_count(claim: _Claim, replay: Replay, merge_counts: CountArray | None)
     least = max(1, claim.options.min_frequency)
     counted = replay.pair_counts
     claimed = counted if merge_counts is None else merge_counts
-    for rank in np.flatnonzero((claimed != counted) | (counted < least)).tolist():
+    learned = np.arange(len(counted)) >= claim.n_given
+    for rank in np.flatnonzero(learned & ((claimed != counted) | (counted < least))).tolist():
         told = "" if merge_counts is None else f" ({int(claimed[rank]):,} by the trainer)"
         why = f"; the least that may merge is {least:,}" if counted[rank] < least else ""
         return _Wrong(rank, f"it occurs {int(counted[rank]):,} times{told}{why}")
@@ -168,7 +173,7 @@ def _wrong_count(claim: _Claim, replay: Replay, merge_counts: CountArray | None)
 def _wrong_length(claim: _Claim) -> _Wrong | None:
     """Hold every token against the longest that was allowed."""
     for rank, pair in enumerate(claim.pairs):
-        if not claim.is_short(pair):
+        if rank >= claim.n_given and not claim.is_short(pair):
             return _Wrong(rank, f"its token is longer than {claim.options.max_token_length} bytes")
     return None
 
@@ -183,8 +188,8 @@ def _wrong_order(claim: _Claim, counted: list[int]) -> _Wrong | None:
     keys = [(count, *claim.key(pair)) for count, pair in zip(counted, claim.pairs, strict=True)]
     least: list[int] = []
     wrong: _Wrong | None = None
-    for rank, pair in enumerate(claim.pairs):
-        born = max(max(pair) - N_BYTES + 1, 0)  # there when this rank was chosen
+    for rank, pair in enumerate(claim.pairs[claim.n_given :], claim.n_given):
+        born = max(max(pair) - N_BYTES + 1, claim.n_given)  # there when this rank was chosen
         at = bisect.bisect_left(least, born)
         if at < len(least) and keys[least[at]] < keys[rank]:
             end = rank if wrong is None else wrong.rank
@@ -232,7 +237,7 @@ def _wrong_end(claim: _Claim, replay: Replay) -> _Wrong | None:
     """Look at the pairs that are left after the last merge."""
     n, last = len(claim.pairs), len(claim.pairs) - 1
     stopped = n < claim.options.n_merges
-    if not stopped and n == 0:
+    if not stopped and n == claim.n_given:
         return None
     least = max(1, claim.options.min_frequency) if stopped else int(replay.pair_counts[last])
     for pair, count in _pairs_left(replay.words, least):
@@ -248,7 +253,7 @@ def _wrong_end(claim: _Claim, replay: Replay) -> _Wrong | None:
     return None
 
 
-def _pairs_left(words: WordStore, least: int) -> Iterator[tuple[Pair, int]]:
+def _pairs_left(words: WordRows, least: int) -> Iterator[tuple[Pair, int]]:
     """Yield the pairs in rows of tokens that occur `least` times at least, with their counts."""
     n_pairs = np.maximum(words.row_lengths.astype(np.int64) - 1, 0)
     starts = np.repeat(words.row_offsets[:-1] - np.cumsum(n_pairs) + n_pairs, n_pairs)

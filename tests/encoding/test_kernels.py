@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from bpenb._jit import kernel
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
 from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, find_pair, make_pair_table
@@ -103,6 +104,13 @@ def test_no_pretokens_no_ids() -> None:
     assert run(train([], 0, 0), [], ALL_SHORT) == []
 
 
+@kernel
+def find_pairs(slots, pairs, values):
+    """Look every pair up. pairs: int32[n, 2]; values: int64[n], written."""
+    for i in range(pairs.shape[0]):
+        values[i] = find_pair(slots, pairs[i, 0], pairs[i, 1])
+
+
 @pytest.mark.parametrize("n_merges", [0, 1, 2, 3, 255, 256, 257])
 def test_the_table_finds_every_pair_and_no_other(n_merges: int) -> None:
     chance = random.Random(n_merges)
@@ -122,10 +130,10 @@ def test_the_table_finds_every_pair_and_no_other(n_merges: int) -> None:
     merge_ids = np.array([chance.randrange(MAX_TOKENS) for _ in range(n_merges)], dtype=np.int32)
     slots = make_pair_table(merges, merge_ids).slots
     assert slots.shape[0] >= max(2, 2 * n_merges)
-    for rank, (left, right) in enumerate(pairs[:n_merges]):
-        assert find_pair(slots, np.int32(left), np.int32(right)) == rank << 32 | int(merge_ids[rank])
-    for left, right in pairs[n_merges:]:
-        assert find_pair(slots, np.int32(left), np.int32(right)) == NO_MERGE
+    values = np.zeros(len(pairs), dtype=np.int64)
+    find_pairs(slots, np.array(pairs, dtype=np.int32), values)
+    assert values[:n_merges].tolist() == [rank << 32 | int(merge_ids[rank]) for rank in range(n_merges)]
+    assert values[n_merges:].tolist() == [NO_MERGE] * 200
 
 
 @settings(max_examples=30, deadline=None)

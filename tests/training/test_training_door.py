@@ -17,8 +17,8 @@ from bpenb.training import (
     merging,
     n_merges_for,
     recount,
-    replay_words,
     warmup,
+    word_replay_kernel,
     words,
 )
 from bpenb.training.ties import byte_order
@@ -108,9 +108,9 @@ def test_one_signature_per_kernel() -> None:
     warmup()
     result = learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
     verify_merges(WordCounts.from_dict(TINY), LearningOptions(2), result.merges[:2], result.byte_order)
-    kernels = [words.map_bytes, index.count_byte_pairs, index.open_index, index.fill_index, heap.heapify,
+    kernels = [words.fill_rows, index.count_pairs, index.move_pairs, index.fill_index, heap.heapify,
                merging.merge_slice, recount.recount_blocks.serial, recount.recount_blocks.parallel,
-               recount.close_blocks, replay_words.replay_words]  # fmt: skip
+               recount.close_blocks, word_replay_kernel.replay_words]  # fmt: skip
     for kernel in kernels:
         assert len(getattr(kernel, "signatures", [1])) <= 1, kernel
     assert kernels_compiled()

@@ -7,9 +7,17 @@ import pytest
 from bpenb.counting import WordCounts
 from bpenb.errors import VerificationError
 from bpenb.progress import Progress, Reporter
-from bpenb.training import TIE_MODES, LearningOptions, byte_order, learn, replay_merges, verify_merges
-from bpenb.training import replay as replay_module
+from bpenb.training import (
+    TIE_MODES,
+    GivenMerges,
+    LearningOptions,
+    byte_order,
+    learn,
+    replay_merges,
+    verify_merges,
+)
 from bpenb.training import verify as verify_module
+from bpenb.training import word_replay as replay_module
 from bpenb.training.driver import MergeResult
 from bpenb.training.slow_rule import PairTally, replay_word, sample_words
 from hypothesis import given, settings
@@ -249,6 +257,24 @@ def test_a_wrong_count_is_named() -> None:
     told[[17, 80]] += 1
     with pytest.raises(VerificationError, match=r"rank 17 .* by the trainer\)"):
         verify_merges(counts, options, result.merges, result.byte_order, told)
+
+
+def test_merges_that_were_given_are_made_and_not_judged() -> None:
+    counts, options, _ = train_for()
+    base = learn(random_counts(8, 300), LearningOptions(40))
+    given = GivenMerges(base.merges, np.zeros(40, dtype=np.int64))
+    result = learn(counts, options, given=given)
+    told = result.merge_counts
+    assert verify_merges(counts, options, result.merges, BYTES, told, n_given=40).n_first_merges == 0
+    with pytest.raises(VerificationError):  # not what these words alone give
+        verify_merges(counts, options, result.merges, BYTES)
+    swapped = next(r for r in range(40, 119) if r not in needs(result.merges, r + 1))
+    order = [*range(swapped), swapped + 1, swapped, *range(swapped + 2, 120)]
+    with pytest.raises(VerificationError) as caught:
+        verify_merges(counts, options, reordered(result.merges, order), BYTES, n_given=40)
+    assert caught.value.rank is not None and caught.value.rank >= swapped
+    with pytest.raises(VerificationError, match="rank 60 is not"):
+        verify_merges(counts, options, result.merges[:60], BYTES, n_given=40)
 
 
 def test_a_training_that_stopped_too_early() -> None:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bpenb._arrays import N_BYTES, IdArray, Int64Array
+from bpenb._arrays import N_BYTES, CountArray, IdArray, Int64Array
 from bpenb._jit import helper, kernel
 
-__all__ = ["MergeLookup", "ReplayScratch", "replay_words"]
+__all__ = ["MergeLookup", "ReplayScratch", "WordRows", "replay_words"]
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -27,6 +27,22 @@ NO_RANK = np.int32(-1)
 
 _RANK = np.int64(32)  # of a heap entry: shift to its rank
 _POSITION = np.int64(0xFFFFFFFF)
+
+
+class WordRows(NamedTuple):
+    """Distinct words as rows of token ids: row w is tokens[row_offsets[w] :][: row_lengths[w]].
+
+    Attributes:
+        tokens: int32[n_bytes].
+        row_offsets: int64[n_words + 1].
+        row_lengths: int32[n_words], shrinking.
+        word_counts: int64[n_words].
+    """
+
+    tokens: IdArray
+    row_offsets: Int64Array
+    row_lengths: IdArray
+    word_counts: CountArray
 
 
 class MergeLookup(NamedTuple):
@@ -131,7 +147,7 @@ def _close_gaps(tokens, start, n, following):
 def replay_words(words, first, last, lookup, scratch, pair_counts, tokens_removed):
     """Apply all merges to the words first … last - 1, in place.
 
-    words          : WordStore, rows of single bytes; rows and lengths are written
+    words          : WordRows, rows of single bytes; rows and lengths are written
     first, last    : int64
     lookup         : MergeLookup; a part of a merge is a byte or made by an earlier one
     scratch        : ReplayScratch, with room for the longest of the words
