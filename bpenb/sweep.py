@@ -161,7 +161,7 @@ def _count_eval_files(
     settings = replace(settings, engine="auto")
     counted = [(path, count_files(path, settings, workforce, reporter).counts) for path in paths]
     if paths:
-        reporter.phase_seconds.pop("count")  # the phase `count` is that of the training text
+        reporter.phase_seconds.pop("count", None)  # the phase `count` is that of the training text
         reporter.phase_seconds["eval"] = time.perf_counter() - started
     return counted
 

@@ -5,7 +5,8 @@
     tokens   a sample of the words by the slow rule, by the encoder and by the replay: the same
 
 Bounded: the replay and the order are linear in the bytes of the distinct words; the rest looks at
-2 MB of distinct words at most (rivals, some seconds) and at 200 kB (tokens, half a second).
+2 MB of distinct words at most (rivals, some seconds) and at 200 kB (tokens, half a second). Memory:
+less than learning took, which is over by then.
 """
 
 from __future__ import annotations

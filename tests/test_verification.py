@@ -133,6 +133,19 @@ def test_what_cannot_be_verified(counts: bpenb.WordCounts) -> None:
         bpenb.verify(partial, bpenb.WordCounts.from_dict({"ab": 1}))
 
 
+def test_very_long_words_are_not_encoded_by_the_quadratic_rule() -> None:
+    counts = bpenb.WordCounts.from_dict({"a" * 1001: 2, "b" * 1000: 3, "ab": 1})
+    checked = bpenb.verify(bpenb.train_from_counts(counts, vocab_size=270), counts)
+    assert (checked.n_words, checked.n_first_words, checked.n_encoded_words) == (3, 3, 2)
+
+
+def test_nothing_to_learn_is_right() -> None:
+    for words in ({}, {"a": 3}):
+        counts = bpenb.WordCounts.from_dict(words)
+        tokenizer = bpenb.train_from_counts(counts, vocab_size=300, verify=True)
+        assert bpenb.verify(tokenizer, counts, vocab_size=300).n_merges == 0
+
+
 def test_a_tokenizer_of_unknown_ties(counts: bpenb.WordCounts, tmp_path: Path) -> None:
     bpenb.train_from_counts(counts, vocab_size=270).save(tmp_path / "tokenizer")
     loaded = bpenb.Tokenizer.load(tmp_path / "tokenizer" / "tokenizer.json")

@@ -38,9 +38,9 @@ def note_verification(report: Mapping[str, Any]) -> None:
 def show_summary(report: Mapping[str, Any], output: Path) -> None:
     """Show what came out of a training, and where it is."""
     _notice_small_vocab(report)
+    note_verification(report)
     if _messages.style() is ProgressStyle.JSON:
         _messages.event("summary", output=str(output), **report)
-    note_verification(report)
     if _messages.style() is not ProgressStyle.AUTO:
         return
     from rich.console import Console

@@ -31,10 +31,11 @@ def show_sweep(sweep: Sweep, output: Path) -> None:
     """Show what came out of a sweep, and where it is."""
     _notice_sizes_not_reached(sweep)
     report = sweep.tokenizers[sweep.rows[-1].vocab_size].report or {}
-    if _messages.style() is ProgressStyle.JSON:
-        table = json.loads(sweep.to_json())
-        _messages.event("summary", output=str(output), **table, seconds=report["seconds"])
     note_verification(report)
+    if _messages.style() is ProgressStyle.JSON:
+        document = json.loads(sweep.to_json())
+        told = {key: report[key] for key in ("seconds", "peak_memory_bytes", "verification")}
+        _messages.event("summary", output=str(output), **document, **told)
     if _messages.style() is not ProgressStyle.AUTO:
         return
     from bpenb._bar import format_amount

@@ -52,10 +52,12 @@ def test_a_sweep_from_the_shell(cli: Cli, corpus: Path, tmp_path: Path) -> None:
     assert rows[1]["texts"][1]["tokens"] == len(loaded.encode("lower tower 12345"))
     again = cli(*arguments, "-o", "sweep", "--progress", "none")
     assert again.code == 1 and "--force" in again.error_line
-    forced = cli(*arguments, "-o", "sweep", "--progress", "json", "--force")
+    forced = cli(*arguments, "-o", "sweep", "--progress", "json", "--force", "--verify")
     assert forced.code == 0
     events = [json.loads(line) for line in forced.err.splitlines()]
     assert [row["vocab_size"] for row in events[-1]["sizes"]] == [270, 300]
+    assert events[-1]["event"] == "summary" and events[-1]["verification"]["n_merges"] == 43
+    assert events[-2]["event"] == "note" and "verified in" in events[-2]["text"]
 
 
 def test_one_size_with_a_unit(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +73,7 @@ def test_one_size_with_a_unit(corpus: Path, tmp_path: Path, monkeypatch: pytest.
         (["--vocab-size", "8k,8000"], 2, "8000 twice"),
         (["--vocab-size", "8k,"], 2, "integer"),
         (["--vocab-size", "300", "--eval", "corpus.txt"], 2, "several sizes"),
+        (["--vocab-size", "99999m"], 1, "16777216 tokens at most"),
         (["--vocab-size", "300,256"], 1, "vocab_size is 256"),
         (["--vocab-size", "300,400", "--eval", "missing.txt"], 1, "missing.txt"),
         (["--vocab-size", "300,400", "-o", "corpus.txt"], 1, "is a file"),

@@ -51,6 +51,11 @@ def test_vocab_size_below_bytes_and_specials(size: int) -> None:
         n_merges_for(size, ("<s>",), "cs336")
 
 
+def test_vocab_size_above_every_id() -> None:
+    with pytest.raises(TrainingError, match="1000000000; a vocab has 16777216 tokens at most"):
+        n_merges_for(10**9, (), "cs336")
+
+
 @pytest.mark.parametrize("size", [True, 300.0, "300", None])
 def test_vocab_size_of_a_wrong_type(size: object) -> None:
     with pytest.raises(TypeError, match="vocab_size must be an int"):
