@@ -94,7 +94,8 @@ def sample_words(counts: WordCounts, n_bytes: int, seed: int, longest: int | Non
 
     Args:
         counts: the words.
-        n_bytes: of all words together, about; half for the most frequent, half for the others.
+        n_bytes: of all words together at most; half for the most frequent, half for the others. If
+            not all fit, a word that would fill a half alone is left out.
         seed: of the sample.
         longest: words of more bytes are left out; None for none.
 
@@ -103,8 +104,8 @@ def sample_words(counts: WordCounts, n_bytes: int, seed: int, longest: int | Non
 
     Example:
         >>> counts = WordCounts.from_dict({"aa": 1, "bb": 9, "cc": 5})
-        >>> sample_words(counts, 2, seed=0).tolist()[0], sample_words(counts, 99, seed=0).tolist()
-        (1, [0, 1, 2])
+        >>> sample_words(counts, 4, seed=0).tolist()[-1], sample_words(counts, 99, seed=0).tolist()
+        (2, [0, 1, 2])
     """
     lengths = np.diff(counts.word_offsets)
     words = np.argsort(-counts.word_counts, kind="stable")
@@ -112,7 +113,8 @@ def sample_words(counts: WordCounts, n_bytes: int, seed: int, longest: int | Non
         words = words[lengths[words] <= longest]
     if int(lengths[words].sum()) <= n_bytes:
         return np.sort(words)
-    n_frequent = max(1, int(np.searchsorted(np.cumsum(lengths[words]), n_bytes // 2, side="right")))
+    words = words[lengths[words] <= n_bytes // 2]
+    n_frequent = int(np.searchsorted(np.cumsum(lengths[words]), n_bytes // 2, side="right"))
     others = np.random.default_rng(seed).permutation(words[n_frequent:])
     n_others = int(np.searchsorted(np.cumsum(lengths[others]), n_bytes - n_bytes // 2, side="right"))
     return np.sort(np.concatenate([words[:n_frequent], others[:n_others]]))

@@ -141,8 +141,8 @@ it occurs 0 times, and b'o' + b'w' 7 times
     if claim.wrong is not None:
         raise claim.error()
     replay = replay_merges(counts, merges, byte_order, reporter)
-    n_first = 0 if n_given else min(FIRST_MERGES, len(claim.pairs))
     words = sample_words(counts, FIRST_BYTES, seed)
+    n_first = min(FIRST_MERGES, len(claim.pairs)) if len(words) and not n_given else 0
     tally = PairTally(counts, words, byte_order, n_first)
     found = [
         _wrong_first(claim, tally, n_first, replay, reporter),

@@ -161,6 +161,20 @@ def test_the_sample_has_the_most_frequent_words_and_a_seed() -> None:
     assert len(sample_words(counts, 10**9, 0)) == len(counts)
 
 
+def test_a_word_that_would_fill_a_sample_is_left_out() -> None:
+    """However long the words are, the slow checks stay bounded."""
+    counts = WordCounts.from_dict({"a" * 501: 9, "b" * 500: 1, "cd": 2})
+    assert sample_words(counts, 1000, seed=0).tolist() == [1, 2]
+    assert sample_words(counts, 1, seed=0).tolist() == []
+
+
+def test_words_too_long_for_the_sample_are_verified_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify_module, "FIRST_BYTES", 1)
+    counts, options, result = train_for()
+    checks = verify_merges(counts, options, result.merges, result.byte_order, result.merge_counts)
+    assert checks[:3] == (len(counts), 0, 0)
+
+
 # --- verification ---------------------------------------------------------------------------------
 
 
