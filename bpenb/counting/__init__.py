@@ -11,20 +11,31 @@ from bpenb.counting.count import (
 )
 from bpenb.counting.in_threads import kernels_compiled, warmup
 from bpenb.counting.memory_plan import MemoryPlan
+from bpenb.counting.merge import check_weight, merge_counts
+from bpenb.counting.rare import DroppedWords, check_min_word_count, drop_rare_words
+from bpenb.counting.shards import Shard, describe_missing, read_share
 from bpenb.counting.table import WordTable
 from bpenb.counting.word_counts import WordCounts
 
 __all__ = [
     "CountResult",
     "CountSettings",
+    "DroppedWords",
     "EngineOption",
     "MemoryPlan",
     "PoolOption",
+    "Shard",
     "WordCounts",
     "WordTable",
     "Workforce",
+    "check_min_word_count",
+    "check_weight",
     "count_documents",
     "count_files",
+    "describe_missing",
+    "drop_rare_words",
     "kernels_compiled",
+    "merge_counts",
+    "read_share",
     "warmup",
 ]

@@ -29,8 +29,8 @@ from bpenb.corpus import (
     plan_ranges,
     resolve_files,
 )
-from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
 from bpenb.counting.crew import Crew
+from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
 from bpenb.counting.in_threads import (
     LEAN_BUFFER_BYTES,
     buffer_bytes_for,

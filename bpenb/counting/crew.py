@@ -3,7 +3,8 @@
     buffer → [a free thread: segments → planes → starts → word table] → one table → words in order
 
 The calling thread is one of the crew, so there are as many threads as workers. A few buffers go round:
-memory holds them and the tables, however large the corpus. Who reads (docs/decisions/0009-threads.md):
+memory holds them and the tables, however large the corpus. Who reads
+(docs/decisions/0009-threads-or-processes.md):
 
     in turns    every thread takes the next stretch itself, and counts it while it is in its cache
     one reads   the calling thread, for what knows its thread or may block (an iterable, a pipe); the
@@ -156,9 +157,7 @@ class Crew:
                 self._spill.release(worker.table)
         return None
 
-    def _take_handed(
-        self, worker: TallyWorker, texts: Iterator[FilledRoom]
-    ) -> tuple[int, FilledRoom] | None:
+    def _take_handed(self, worker: TallyWorker, texts: Iterator[FilledRoom]) -> tuple[int, FilledRoom] | None:
         return self._handed.get()
 
     def _count(self, worker: TallyWorker, number: int, filled: FilledRoom) -> None:

@@ -109,7 +109,9 @@ def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArra
     word_offsets = np.empty(int(word_starts[-1]) + 1, dtype=np.int64)
     word_counts = np.empty(int(word_starts[-1]), dtype=np.int64)
     word_offsets[-1] = byte_starts[-1]
-    bounds = [np.array([a, b, word_starts[a], byte_starts[a], byte_starts[b]], dtype=np.int64) for a, b in shares]
+    bounds = [
+        np.array([a, b, word_starts[a], byte_starts[a], byte_starts[b]], dtype=np.int64) for a, b in shares
+    ]
     write = [(write_words, records, buckets, b, word_bytes, word_offsets, word_counts) for b in bounds]
     _in_threads(write, workers)
     return word_bytes, word_offsets, word_counts

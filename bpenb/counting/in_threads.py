@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -61,10 +60,7 @@ def count_in_threads(
 
 def kernels_compiled() -> bool:
     """Tell whether counting can start without compiling."""
-    return (
-        is_compiled(tally_pretokens, add_words, sort_buckets)
-        and CompiledEngine.kernels_compiled()
-    )
+    return is_compiled(tally_pretokens, add_words, sort_buckets) and CompiledEngine.kernels_compiled()
 
 
 def warmup() -> None:

@@ -97,7 +97,9 @@ class TallyWorker:
         nothing = ScanBuffer(0)
         segments = np.empty((0, 2), dtype=np.int64)
         with np.errstate(over="ignore"):
-            status = tally_pretokens(self.table.arrays, nothing.text, nothing.planes[START], segments, scratch)
+            status = tally_pretokens(
+                self.table.arrays, nothing.text, nothing.planes[START], segments, scratch
+            )
         _check_overflow(status)
         front[:, 2] = 0
         return self.table
