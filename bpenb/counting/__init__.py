@@ -1,18 +1,11 @@
 """Counting: texts in, `WordCounts` out, the only product that crosses a process, a file or a machine."""
 
-from bpenb.counting.count import (
-    CountResult,
-    CountSettings,
-    EngineOption,
-    PoolOption,
-    Workforce,
-    count_documents,
-    count_files,
-)
+from bpenb.counting.count import count_documents, count_files, shard_to_count
 from bpenb.counting.in_threads import kernels_compiled, warmup
 from bpenb.counting.memory_plan import MemoryPlan
-from bpenb.counting.merge import check_weight, merge_counts
+from bpenb.counting.merge import merge_counts
 from bpenb.counting.rare import DroppedWords, check_min_word_count, drop_rare_words
+from bpenb.counting.settings import CountResult, CountSettings, EngineOption, PoolOption, Workforce
 from bpenb.counting.shards import Shard, describe_missing, read_share
 from bpenb.counting.table import WordTable
 from bpenb.counting.word_counts import WordCounts
@@ -29,7 +22,6 @@ __all__ = [
     "WordTable",
     "Workforce",
     "check_min_word_count",
-    "check_weight",
     "count_documents",
     "count_files",
     "describe_missing",
@@ -37,5 +29,6 @@ __all__ = [
     "kernels_compiled",
     "merge_counts",
     "read_share",
+    "shard_to_count",
     "warmup",
 ]

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from bpenb._arrays import CountArray
+from bpenb.corpus import check_weight
 from bpenb.counting import npz
 from bpenb.counting.shards import Shard, describe_missing, join_shards, parse_shards
 from bpenb.counting.table import WordTable
@@ -22,7 +21,7 @@ from bpenb.errors import CountsError
 if TYPE_CHECKING:
     from bpenb.counting.word_counts import WordCounts
 
-__all__ = ["check_weight", "merge_counts"]
+__all__ = ["merge_counts"]
 
 
 class _Part(NamedTuple):
@@ -51,8 +50,9 @@ def merge_counts(
         allow_missing: whether shards of a corpus may be missing.
 
     Raises:
-        CountsError: parts that were made differently, a shard twice or missing, a weight below 1, a
-            sum that passes 2**63 - 1, or a file that is missing or damaged.
+        BpenbError: a weight below 1.
+        CountsError: parts that were made differently, a shard twice or missing, a sum that passes
+            2**63 - 1, or a file that is missing or damaged.
         TypeError: a part or a weight of a wrong type.
 
     Example:
@@ -78,20 +78,6 @@ def merge_counts(
             "--allow-missing)"
         )
     return _add_up(known, shards)
-
-
-def check_weight(weight: object) -> int:
-    """Return how often something counts, checked.
-
-    Raises:
-        CountsError: below 1, or more than an int64 holds.
-        TypeError: no int.
-    """
-    if isinstance(weight, bool) or not isinstance(weight, int | np.integer):
-        raise TypeError(f"a weight must be an int, not {type(weight).__name__}")
-    if not 1 <= weight <= INT64_MAX:
-        raise CountsError(f"a weight is {weight}; it must be a positive integer below 2**63")
-    return int(weight)
 
 
 def _describe(part: WordCounts | str | os.PathLike[str], number: int, weight: int) -> _Part:
