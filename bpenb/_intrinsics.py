@@ -5,7 +5,9 @@
     byte_swap(x)            the eight bytes of a number in the opposite order
     trailing_zeros(x)       number of zero bits below the lowest set bit; 64 for 0
     prefetch(array, i)      ask for the cache line of row i
+    count_ones(x)           number of set bits
     equal_mask(text, i, b)  which of 64 bytes are b, as a 64-bit mask
+    pair_mask(ids, i, a, b) at which of 16 places of an int32 array a stands, and b behind it
     byte_masks(text, i)     which of 64 bytes are letters, digits, …: one 64-bit mask for each question
 
 All arrays are uint8[] or uint64[, ]; nothing is checked here.
@@ -24,12 +26,13 @@ from numba.extending import intrinsic
 
 from bpenb._jit import JIT_DISABLED
 
-__all__ = ["BYTE_MASKS", "byte_masks", "byte_swap", "equal_mask", "load_u64", "prefetch", "store_u64",
-           "trailing_zeros"]  # fmt: skip
+__all__ = ["BYTE_MASKS", "PAIR_PLACES", "byte_masks", "byte_swap", "count_ones", "equal_mask", "load_u64",
+           "pair_mask", "prefetch", "store_u64", "trailing_zeros"]  # fmt: skip
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 _I8 = ir.IntType(8)
+_I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
 
 
@@ -175,14 +178,49 @@ def _equal_mask(typingctx, text, index, byte):
         place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
         lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
         lanes.align = 1
-        one = builder.insert_element(
-            ir.Constant(_LANES, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
-        all_lanes = builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), zeros)
-        return builder.bitcast(builder.icmp_unsigned("==", lanes, all_lanes), _I64)
+        return builder.bitcast(builder.icmp_unsigned("==", lanes, _in_all(builder, args[2], _LANES)), _I64)
 
     return types.uint64(text, types.int64, types.uint8), codegen
+
+
+def _in_all(builder: Any, value: Any, lanes: Any) -> Any:
+    """Return a vector with one number in all lanes."""
+    one = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, ir.Constant(_I32, 0))
+    zeros = ir.Constant(ir.VectorType(_I32, lanes.count), [0] * lanes.count)
+    return builder.shuffle_vector(one, ir.Constant(lanes, ir.Undefined), zeros)
+
+
+PAIR_PLACES = 16
+_ID_LANES = ir.VectorType(_I32, PAIR_PLACES)
+
+
+@intrinsic
+def _pair_mask(typingctx, ids, index, left, right):
+    """Return a uint64 whose bit k < 16 tells whether ids[index + k] is left, and the next one right."""
+
+    def codegen(context, builder, signature, args):
+        data = _data_pointer(context, builder, signature.args[0], args[0])
+        answers = []
+        for place, wanted in ((args[1], args[2]), (builder.add(args[1], ir.Constant(_I64, 1)), args[3])):
+            pointer = builder.bitcast(builder.gep(data, [place]), _ID_LANES.as_pointer())
+            lanes = builder.load(pointer)
+            lanes.align = 4
+            answers.append(builder.icmp_signed("==", lanes, _in_all(builder, wanted, _ID_LANES)))
+        mask = builder.bitcast(builder.and_(*answers), ir.IntType(PAIR_PLACES))
+        return builder.zext(mask, _I64)
+
+    return types.uint64(ids, types.int64, types.int32, types.int32), codegen
+
+
+@intrinsic
+def _count_ones(typingctx, value):
+    """Return the number of set bits of a uint64 as an int64."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(_I64, [_I64])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.ctpop.i64"), [args[0]])
+
+    return types.int64(types.uint64), codegen
 
 
 def _plain_load_u64(array, index):
@@ -223,6 +261,19 @@ def _plain_equal_mask(text, index, byte):
     return np.packbits(text[index : index + 64] == byte, bitorder="little").view("<u8")[0]
 
 
+def _plain_pair_mask(ids, index, left, right):
+    """Return a uint64 whose bit k < 16 tells whether ids[index + k] is left, and the next one right."""
+    places = range(index, index + PAIR_PLACES)
+    return np.uint64(sum((ids[i] == left and ids[i + 1] == right) << (i - index) for i in places))
+
+
+def _plain_count_ones(value):
+    """Return the number of set bits of a uint64."""
+    return int(value).bit_count()
+
+
+pair_mask: Any = _plain_pair_mask if JIT_DISABLED else _pair_mask
+count_ones: Any = _plain_count_ones if JIT_DISABLED else _count_ones
 equal_mask: Any = _plain_equal_mask if JIT_DISABLED else _equal_mask
 byte_masks: Any = _plain_byte_masks if JIT_DISABLED else _byte_masks
 byte_swap: Any = _plain_byte_swap if JIT_DISABLED else _byte_swap

@@ -201,7 +201,8 @@ def helper(function: Callable[..., Any]) -> Kernel:
 
     (Without JIT it is plain Python. What Python would call takes a third of the time to compile.)
     """
-    inlined: Any = numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+    options: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, **_OPTIONS}
+    inlined: Any = numba.njit(**options)(function)
     if not JIT_DISABLED:
 
         def refuse(*args: Any, **kwargs: Any) -> None:

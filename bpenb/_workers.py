@@ -12,13 +12,15 @@ import pickle
 import signal
 import threading
 import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
 from bpenb.errors import BpenbError, TrainingError
 
-__all__ = ["available_workers", "resolve_workers", "run_worker"]
+__all__ = ["available_workers", "resolve_workers", "run_in_threads", "run_worker"]
 
 
 def available_workers() -> int:
@@ -49,6 +51,28 @@ def resolve_workers(workers: int | None) -> int:
     if workers < 1:
         raise TrainingError(f"workers must be at least 1, not {workers}")
     return workers
+
+
+def run_in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]], workers: int) -> list[Any]:
+    """Run calls side by side, and return what they return; Ctrl-C drops what has not begun.
+
+    Args:
+        calls: of each the function, then its arguments.
+        workers: threads.
+
+    Example:
+        >>> run_in_threads([(pow, 2, 5), (max, 3, 4)], 2)
+        [32, 4]
+    """
+    if workers == 1 or len(calls) == 1:
+        return [call[0](*call[1:]) for call in calls]
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(call[0], *call[1:]) for call in calls]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 # --- inside a worker ------------------------------------------------------------------------------

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
 from bpenb._intrinsics import byte_swap, load_u64
 from bpenb._jit import helper, kernel
+from bpenb._workers import run_in_threads
 from bpenb.counting.order import (
     HEADER,
     N_BUCKETS,
@@ -102,7 +102,7 @@ def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArra
     records, buckets = _scatter(tables, workers)
     _sort_large_buckets(records, buckets.starts, workers)
     shares = _shares(buckets.starts, _SHARES_PER_WORKER * workers)
-    if not all(_in_threads(_with_room(records, buckets, shares, workers), workers)):
+    if not all(run_in_threads(_with_room(records, buckets, shares, workers), workers)):
         raise CountsError("the count of a word passes 2**63 - 1")
     word_starts, byte_starts = offsets_from_lengths(buckets.n_words), offsets_from_lengths(buckets.n_bytes)
     word_bytes = np.empty(int(byte_starts[-1]), dtype=np.uint8)
@@ -113,14 +113,14 @@ def gather_tables(tables: Sequence[TableArrays], workers: int) -> tuple[ByteArra
         np.array([a, b, word_starts[a], byte_starts[a], byte_starts[b]], dtype=np.int64) for a, b in shares
     ]
     write = [(write_words, records, buckets, b, word_bytes, word_offsets, word_counts) for b in bounds]
-    _in_threads(write, workers)
+    run_in_threads(write, workers)
     return word_bytes, word_offsets, word_counts
 
 
 def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buckets]:
     """Put the words of all tables into buckets."""
     counts = np.zeros((len(tables), N_BUCKETS), dtype=np.int64)
-    _in_threads([(count_buckets, t.slots, t.arena, counts[i]) for i, t in enumerate(tables)], workers)
+    run_in_threads([(count_buckets, t.slots, t.arena, counts[i]) for i, t in enumerate(tables)], workers)
     starts = offsets_from_lengths(counts.sum(axis=0))
     places = starts[:-1] + np.cumsum(counts, axis=0) - counts
     used = [int(t.cursor[1]) for t in tables]
@@ -129,7 +129,7 @@ def _scatter(tables: Sequence[TableArrays], workers: int) -> tuple[Records, Buck
     )
     bases = np.cumsum([0, *used[:-1]])
     rows = np.empty((int(starts[-1]), 4), dtype=np.uint64)
-    _in_threads(
+    run_in_threads(
         [(scatter_words, t.slots, t.arena, int(bases[i]), places[i], rows) for i, t in enumerate(tables)],
         workers,
     )
@@ -147,11 +147,11 @@ def _sort_large_buckets(records: Records, starts: Int64Array, workers: int) -> N
     for bucket in np.flatnonzero(np.diff(starts) > LARGE).tolist():
         start, end = int(starts[bucket]), int(starts[bucket + 1])
         pieces = range(start, end, LARGE)
-        _in_threads([(sort_rows, records, a, min(a + LARGE, end), a - start) for a in pieces], workers)
+        run_in_threads([(sort_rows, records, a, min(a + LARGE, end), a - start) for a in pieces], workers)
         width = LARGE
         while width < end - start:
             pairs = range(start, end - width, 2 * width)
-            _in_threads(
+            run_in_threads(
                 [(merge_rows, records, a, a + width, min(a + 2 * width, end), a - start) for a in pairs],
                 workers,
             )
@@ -184,16 +184,3 @@ def _shares(starts: Int64Array, n: int) -> list[tuple[int, int]]:
     marks = np.arange(1, n) * int(starts[-1]) // n
     edges = [0, *np.searchsorted(starts, marks).tolist(), N_BUCKETS]
     return list(itertools.pairwise(edges))
-
-
-def _in_threads(calls: Sequence[tuple[Callable[..., Any], *tuple[Any, ...]]], workers: int) -> list[Any]:
-    """Run kernels side by side, and return what they return; Ctrl-C drops what has not begun."""
-    if workers == 1 or len(calls) == 1:
-        return [call[0](*call[1:]) for call in calls]
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(call[0], *call[1:]) for call in calls]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

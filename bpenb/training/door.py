@@ -46,15 +46,14 @@ def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | Non
     settings = LearningSettings(
         n_merges=check_count("n_merges", options.n_merges, 0),
         tie_rule=tie_rule(options.ties),
-        byte_order=byte_order(options.ties, counts.special_tokens),
         min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
         max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
         workers=check_count("workers", options.workers, 1),
     )
     _check_sizes(counts)
-    return learn_from_words(
-        counts.word_bytes, counts.word_offsets, counts.word_counts, settings, reporter or Reporter(None)
-    )
+    words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
+    order = byte_order(options.ties, counts.special_tokens)
+    return learn_from_words(*words, order, settings, reporter or Reporter(None))
 
 
 def _check_sizes(counts: WordCounts) -> None:
@@ -69,9 +68,9 @@ def _check_sizes(counts: WordCounts) -> None:
 
 
 _KERNELS = (
-    words.map_bytes,
-    index.count_byte_pairs,
-    index.open_index,
+    words.fill_rows,
+    index.count_pairs,
+    index.move_pairs,
     index.fill_index,
     heap.heapify,
     merging.merge_slice,
@@ -88,12 +87,13 @@ def kernels_compiled() -> bool:
 def warmup() -> None:
     """Compile (or load) every kernel of this room by a tiny training."""
     order = np.arange(256, dtype=np.uint8)
-    settings = LearningSettings(4, CS336, order, 1, NO_LIMIT, 1)
+    settings = LearningSettings(4, CS336, 1, NO_LIMIT, 1)
     tiny = np.array(list(b"abababab"), dtype=np.uint8)
     offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
-    learn_from_words(tiny, offsets, ones, settings, Reporter(None))
+    learn_from_words(tiny, offsets, ones, order, settings, Reporter(None))
+    index.move_pairs(index.make_table(2), index.make_table(4))
     training_words = words.pack_words(tiny, offsets, ones, order)
     pairs, _ = words.allocate_pairs(1, 1)
     pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1
-    pairs.posting_word_ids[0] = 0
+    pairs.posting_rows[0] = 0
     recount.recount_parallel(training_words, pairs, 0, 0, recount.RecountScratch())

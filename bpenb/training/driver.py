@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array
+from bpenb._arrays import ByteArray, CountArray, IdArray, Int64Array
 from bpenb._jit import parallel_entry_is_cheap, thread_count
 from bpenb.progress import Reporter
 from bpenb.training import merging
 from bpenb.training.heap import heapify
-from bpenb.training.index import count_byte_pairs, fill_index, open_index
+from bpenb.training.index import find_first_pairs
 from bpenb.training.recount import RecountScratch, recount_parallel
+from bpenb.training.replay import heap_counts, make_given, mint_tokens, rank_of_pair, replay_slice
 from bpenb.training.state import (
+    HEAP_SIZE,
     N_MERGES,
     N_PAIRS,
     N_POSTINGS_READ,
@@ -31,15 +34,15 @@ from bpenb.training.words import (
     allocate_births,
     allocate_learned,
     allocate_pairs,
-    allocate_tokens,
+    byte_tokens,
     pack_words,
+    row_lengths,
 )
 
-__all__ = ["LearningSettings", "MergeResult", "learn_from_words"]
+__all__ = ["GivenMerges", "LearningSettings", "MergeResult", "learn_from_words", "learn_rest"]
 
 T = TypeVar("T", bound=np.generic)
 
-N_PLACES = N_BYTES * N_BYTES
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
 PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
 NO_LIMIT = 2**62
@@ -48,12 +51,23 @@ NO_LIMIT = 2**62
 class LearningSettings(NamedTuple):
     """What decides a training, apart from the words."""
 
-    n_merges: int
+    n_merges: int  # with those that are given
     tie_rule: int
-    byte_order: ByteArray
     min_count: int
-    max_token_length: int
+    max_token_length: int  # in bytes of `TokenTable`
     workers: int
+
+
+class GivenMerges(NamedTuple):
+    """Merges that were made before: of a base, or of a training that goes on.
+
+    Attributes:
+        merges: int32[n, 2], in learning ids.
+        merge_counts: int64[n]; 0 where a merge was not learned from these words.
+    """
+
+    merges: IdArray
+    merge_counts: CountArray
 
 
 class MergeResult(NamedTuple):
@@ -62,7 +76,7 @@ class MergeResult(NamedTuple):
     Attributes:
         merges: int32[n, 2], learning ids of the left and right part; row = rank.
         merge_counts: int64[n], occurrences of the pair when it was merged.
-        byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for.
+        byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for (of words).
         n_tokens_left: tokens that the training text has after the last merge.
         counters: what the loop did (stale recounts, postings read), for those who tune it.
     """
@@ -77,50 +91,82 @@ class MergeResult(NamedTuple):
 class _Training:
     """The state of one training; growing an array replaces it here."""
 
-    def __init__(self, words: WordStore, settings: LearningSettings) -> None:
+    def __init__(self, words: WordStore, tokens: TokenTable, settings: LearningSettings) -> None:
         self.words = words
+        self.tokens = tokens
+        n_tokens = tokens.prefixes.shape[0]
         self.limits = Limits(
             settings.n_merges,
             settings.min_count,
             settings.max_token_length,
             settings.tie_rule,
+            n_tokens - settings.n_merges,
             SLICE_POSTINGS,
             PARALLEL_POSTINGS if settings.workers > 1 else NO_LIMIT,
         )
-        self.tokens: TokenTable = allocate_tokens(settings.byte_order, settings.n_merges)
-        self.births: Births = allocate_births(N_BYTES + settings.n_merges, 1024)
+        self.workers = settings.workers
+        self.births: Births = allocate_births(n_tokens, 1024)
         self.scratch = RecountScratch()
         self.pairs: PairIndex
         self.heap: PairHeap
         self.learned: Learned
 
-    def build_index(self) -> None:
-        """Count the first pairs, and list the words that hold each."""
-        pair_counts = np.zeros(N_PLACES, dtype=np.int64)
-        n_pair_words = np.zeros(N_PLACES, dtype=np.int64)
-        last_word = np.full(N_PLACES, -1, dtype=np.int32)
-        count_byte_pairs(self.words, pair_counts, n_pair_words, last_word)
-        min_count = self.limits.min_count if self.limits.max_token_length >= 2 else NO_LIMIT
-        kept = pair_counts >= min_count
-        n_postings = int(n_pair_words[kept].sum())
-        n_pairs = int(np.count_nonzero(kept))
-        self.pairs, self.heap = allocate_pairs(n_pairs + 4 * N_PLACES, n_postings + n_postings // 2 + 1024)
-        pair_of_place = np.empty(N_PLACES, dtype=np.int32)
-        open_index(pair_counts, n_pair_words, min_count, pair_of_place, self.pairs)
-        last_word[:] = -1
-        fill_index(self.words, pair_of_place, last_word, self.pairs)
-        self.heap.counts[:n_pairs] = self.pairs.counts[:n_pairs]
+    def build_index(self, n_made: int, is_kept: Callable[[Int64Array, CountArray], Any]) -> None:
+        """Count the pairs that there are after `n_made` merges, and list the rows that hold each."""
+        first = find_first_pairs(self.words, self.workers, is_kept)
+        n_pairs, n_postings = first.keys.shape[0], first.posting_rows.shape[0]
+        self.pairs, self.heap = allocate_pairs(
+            n_pairs + 4 * self.tokens.prefixes.shape[0], n_postings + n_postings // 2 + 1024
+        )
+        self.pairs.keys[:n_pairs] = first.keys
+        self.pairs.counts[:n_pairs] = self.heap.counts[:n_pairs] = first.counts
+        self.pairs.checked_at[:n_pairs] = n_made
+        self.pairs.posting_offsets[:n_pairs] = first.posting_offsets[:-1]
+        self.pairs.posting_lengths[:n_pairs] = np.diff(first.posting_offsets)
+        self.pairs.posting_rows[:n_postings] = first.posting_rows
         self.heap.pair_ids[:n_pairs] = np.arange(n_pairs, dtype=np.int32)
+        self.learned = allocate_learned(self.limits.n_merges, n_made, n_pairs, n_postings)
+
+    def may_merge(self, keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
+        """Tell which pairs are frequent and short enough to merge."""
+        lengths = np.diff(self.tokens.token_offsets)
+        joined = lengths[keys >> 32] + lengths[keys & 0xFFFFFFFF]
+        may: npt.NDArray[np.bool_] = counts >= self.limits.min_count
+        return may & (joined <= self.limits.max_token_length)
+
+    def start(self, n_made: int) -> None:
+        """Make ready to learn what follows `n_made` merges."""
+        self.build_index(n_made, self.may_merge)
+        n_pairs = int(self.learned.cursor[HEAP_SIZE])
         heapify(self.heap, n_pairs, self.limits.tie_rule, self.tokens, self.pairs.keys)
-        self.learned = allocate_learned(self.limits.n_merges, n_pairs, n_postings)
+
+    def replay(self, given: GivenMerges) -> None:
+        """Make given merges in all rows."""
+        n = given.merges.shape[0]
+        done = 0
+        while (done := int(mint_tokens(self.tokens, given.merges, self.limits.n_base_tokens, done))) < n:
+            self._grow_token_bytes(*given.merges[done].tolist())
+        table = make_given(given.merges)
+        self.build_index(0, lambda keys, counts: rank_of_pair(table, keys) >= 0)
+        n_pairs = int(self.learned.cursor[HEAP_SIZE])
+        self.heap.counts[:n_pairs] = heap_counts(rank_of_pair(table, self.pairs.keys[:n_pairs]))
+        heapify(self.heap, n_pairs, self.limits.tie_rule, self.tokens, self.pairs.keys)
+        unlimited = self.limits._replace(min_count=1, max_token_length=NO_LIMIT)
+        status = merging.SLICE_ENDED
+        while status != merging.DONE:
+            state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
+            status = int(replay_slice(*state, unlimited, table))
+            self._provide(status)
 
     def run_slice(self) -> int:
         """Run the merge loop until it stops, and do what it stopped for; returns its status."""
-        status = int(
-            merging.merge_slice(
-                self.words, self.pairs, self.heap, self.tokens, self.births, self.learned, self.limits
-            )
-        )
+        state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
+        status = int(merging.merge_slice(*state, self.limits))
+        self._provide(status)
+        return status
+
+    def _provide(self, status: int) -> None:
+        """Do what a slice stopped for."""
         if status == merging.RECOUNT_LARGE:
             self._recount_top()
         elif status == merging.NEED_PAIRS:
@@ -130,9 +176,8 @@ class _Training:
         elif status == merging.NEED_EVENTS:
             self._grow_events()
         elif status == merging.NEED_TOKEN_BYTES:
-            grown = _grow(self.tokens.token_bytes, self._next_token_length())
-            self.tokens = self.tokens._replace(token_bytes=grown)
-        return status
+            key = int(self.pairs.keys[self.heap.pair_ids[0]])
+            self._grow_token_bytes(key >> 32, key & 0xFFFFFFFF)
 
     def _recount_top(self) -> None:
         cursor, pair = self.learned.cursor, int(self.heap.pair_ids[0])
@@ -141,12 +186,12 @@ class _Training:
         recount_parallel(self.words, self.pairs, pair, int(cursor[N_MERGES]), self.scratch)
 
     def _most_events(self) -> int:
-        return 2 * min(int(self.heap.counts[0]), int(self.words.tokens.shape[0]))
+        return 2 * min(int(self.pairs.counts[self.heap.pair_ids[0]]), int(self.words.rows.shape[0]))
 
-    def _next_token_length(self) -> int:
-        key = int(self.pairs.keys[self.heap.pair_ids[0]])
+    def _grow_token_bytes(self, left: int, right: int) -> None:
         lengths = np.diff(self.tokens.token_offsets)
-        return int(lengths[key >> 32] + lengths[key & 0xFFFFFFFF])
+        grown = _grow(self.tokens.token_bytes, int(lengths[left] + lengths[right]))
+        self.tokens = self.tokens._replace(token_bytes=grown)
 
     def _grow_pairs(self) -> None:
         room = 2 * self.tokens.prefixes.shape[0]
@@ -160,13 +205,13 @@ class _Training:
         self.heap = PairHeap(_grow(self.heap.counts, room), _grow(self.heap.pair_ids, room))
 
     def _grow_postings(self) -> None:
-        grown = _grow(self.pairs.posting_word_ids, self._most_events())
-        self.pairs = self.pairs._replace(posting_word_ids=grown)
+        grown = _grow(self.pairs.posting_rows, self._most_events())
+        self.pairs = self.pairs._replace(posting_rows=grown)
 
     def _grow_events(self) -> None:
         n = self._most_events()  # nothing to keep between merges
         self.births = self.births._replace(
-            event_slots=np.empty(n, dtype=np.int32), event_words=np.empty(n, dtype=np.int32)
+            event_slots=np.empty(n, dtype=np.int32), event_rows=np.empty(n, dtype=np.int32)
         )
 
     def counters(self) -> dict[str, int]:
@@ -186,21 +231,45 @@ def learn_from_words(
     word_bytes: ByteArray,
     word_offsets: Int64Array,
     word_counts: CountArray,
+    byte_order: ByteArray,
     settings: LearningSettings,
     reporter: Reporter,
+    given: GivenMerges | None = None,
 ) -> MergeResult:
     """Learn merges from words and their counts; everything is checked already.
 
     Args:
         word_bytes, word_offsets, word_counts: as in `WordCounts`.
+        byte_order: uint8[256], the byte of each learning id.
         settings: what to learn.
         reporter: told of the phase `merge`, and called several times a second.
+        given: merges to make first.
     """
     reporter.start("merge", settings.n_merges, "merges")
-    with thread_count(settings.workers):
-        training = _Training(pack_words(word_bytes, word_offsets, word_counts, settings.byte_order), settings)
-        training.build_index()
+    words = pack_words(word_bytes, word_offsets, word_counts, byte_order)
+    training = _Training(words, byte_tokens(byte_order, settings.n_merges), settings)
+    learn_rest(training, given, reporter)
+    n_merges = int(training.learned.cursor[N_MERGES])
+    n_tokens_left = int((row_lengths(words) * words.counts[words.places]).sum())
+    return MergeResult(
+        training.learned.merges[:n_merges].copy(),
+        training.learned.merge_counts[:n_merges].copy(),
+        byte_order,
+        n_tokens_left,
+        training.counters(),
+    )
+
+
+def learn_rest(training: _Training, given: GivenMerges | None, reporter: Reporter) -> None:
+    """Make the given merges, then learn what follows, slice by slice."""
+    n_given = 0 if given is None else given.merges.shape[0]
+    with thread_count(training.workers):
+        if given is not None and n_given:
+            training.replay(given)
+        training.start(n_given)
         learned = training.learned
+        if given is not None:
+            learned.merges[:n_given], learned.merge_counts[:n_given] = given
         status = merging.SLICE_ENDED
         while status != merging.DONE:
             status = training.run_slice()
@@ -209,13 +278,4 @@ def learn_from_words(
             reporter.update(n_merges, count=last_count, pairs=int(learned.cursor[N_PAIRS]))
             if status == merging.RECOUNT_LARGE and not parallel_entry_is_cheap():
                 training.limits = training.limits._replace(parallel_postings=NO_LIMIT)
-    n_merges = int(learned.cursor[N_MERGES])
-    reporter.finish(n_merges)
-    n_tokens_left = int((training.words.row_lengths * training.words.word_counts).sum())
-    return MergeResult(
-        learned.merges[:n_merges].copy(),
-        learned.merge_counts[:n_merges].copy(),
-        settings.byte_order,
-        n_tokens_left,
-        training.counters(),
-    )
+    reporter.finish(int(learned.cursor[N_MERGES]))

@@ -1,4 +1,4 @@
-"""Recounting one stale pair over its postings, and dropping the words that no longer hold it.
+"""Recounting one stale pair over its postings, and dropping the rows that no longer hold it.
 
 Two forms with one result: `recount_pair` inside the merge loop, and `recount_blocks`, where
 threads take blocks of a long list of postings (the pairs with more than a few thousand
@@ -10,30 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from bpenb._arrays import CountArray
+from bpenb._intrinsics import prefetch
 from bpenb._jit import helper, kernel, parallel_kernel, prange
+from bpenb.training.rows import count_in_row
 from bpenb.training.state import PairIndex, WordStore
 
-__all__ = ["BLOCK_POSTINGS", "RecountScratch", "recount_pair", "recount_parallel"]
+__all__ = ["BLOCK_POSTINGS", "RecountScratch", "prefetch_row", "recount_pair", "recount_parallel"]
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
 BLOCK_POSTINGS = 4096
+_AHEAD = 12  # postings: a row is in the cache when it is its turn
 
 
 @helper
-def count_in_word(words, w, left, right):
-    """Count the adjacent positions of (left, right) in word w, overlapping ones too."""
-    start = words.row_offsets[w]
-    end = start + words.row_lengths[w]
-    n = 0
-    for i in range(start, end - 1):
-        if words.tokens[i] == left and words.tokens[i + 1] == right:
-            n += 1
-    return n
+def prefetch_row(rows, posting_rows, k, end):
+    """Ask for the row of a posting a little behind posting k."""
+    if k + _AHEAD < end:
+        prefetch(rows, 2 * np.int64(posting_rows[k + _AHEAD]) + 2)
 
 
 @helper
-def recount_postings(words, posting_word_ids, begin, end, left, right):
+def recount_postings(words, posting_rows, begin, end, left, right):
     """Count a pair over postings [begin, end) and move those that still hold it to the front.
 
     Returns : (int64 postings kept, int64 count)
@@ -41,12 +39,12 @@ def recount_postings(words, posting_word_ids, begin, end, left, right):
     kept = begin
     count = np.int64(0)
     for k in range(begin, end):
-        w = posting_word_ids[k]
-        n = count_in_word(words, w, left, right)
-        if n > 0:
-            posting_word_ids[kept] = w
-            kept += 1
-            count += n * words.word_counts[w]
+        prefetch_row(words.rows, posting_rows, k, end)
+        r = posting_rows[k]
+        n = count_in_row(words.rows, np.int64(r), left, right)
+        posting_rows[kept] = r  # overwritten if the row no longer holds the pair
+        kept += np.int64(n > 0)
+        count += n * words.counts[r]
     return kept - begin, count
 
 
@@ -57,7 +55,7 @@ def recount_pair(words, pairs, p, n_merges):
     right = pairs.keys[p] & 0xFFFFFFFF
     begin = pairs.posting_offsets[p]
     end = begin + pairs.posting_lengths[p]
-    kept, count = recount_postings(words, pairs.posting_word_ids, begin, end, left, right)
+    kept, count = recount_postings(words, pairs.posting_rows, begin, end, left, right)
     pairs.posting_lengths[p] = kept
     pairs.counts[p] = count
     pairs.checked_at[p] = n_merges
@@ -78,7 +76,7 @@ def recount_blocks(words, pairs, p, n_blocks, block_kept, block_counts):
         b = np.int64(b)
         first = begin + b * BLOCK_POSTINGS
         last = min(first + BLOCK_POSTINGS, end)
-        kept, count = recount_postings(words, pairs.posting_word_ids, first, last, left, right)
+        kept, count = recount_postings(words, pairs.posting_rows, first, last, left, right)
         block_kept[b] = kept
         block_counts[b] = count
 
@@ -93,7 +91,7 @@ def close_blocks(pairs, p, n_merges, n_blocks, block_kept, block_counts):
         first = begin + b * BLOCK_POSTINGS
         if begin + kept != first:
             for k in range(block_kept[b]):
-                pairs.posting_word_ids[begin + kept + k] = pairs.posting_word_ids[first + k]
+                pairs.posting_rows[begin + kept + k] = pairs.posting_rows[first + k]
         kept += block_kept[b]
         count += block_counts[b]
     pairs.posting_lengths[p] = kept

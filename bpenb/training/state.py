@@ -1,7 +1,7 @@
 """What training holds: flat arrays, grouped by what they are about.
 
-    words    a row of token ids per distinct word, shrinking in place (CSR)
-    pairs    one row per pair ever born, and its postings (ids of the words that hold it)
+    words    a row of token ids per distinct word, shrinking in place (rows.py has the layout)
+    pairs    one line per pair ever born, and its postings (the rows that hold it)
     heap     (count, pair id), a binary heap; a count is an upper bound until it is checked
     tokens   the bytes of each token, and when a merge last used it
     births   scratch of one merge: the new pairs, indexed by their neighbour
@@ -44,12 +44,11 @@ N_CURSORS = 7
 
 
 class WordStore(NamedTuple):
-    """Distinct words as rows of token ids; row w is tokens[row_offsets[w] :][: row_lengths[w]]."""
+    """Distinct words as rows of token ids, each behind its count; row r begins at rows[2 r]."""
 
-    tokens: IdArray
-    row_offsets: Int64Array
-    row_lengths: IdArray
-    word_counts: CountArray
+    rows: IdArray
+    counts: CountArray  # the same memory, 8 bytes at a time: counts[r]
+    places: IdArray  # int32[n_rows], where the rows are, ascending
 
 
 class PairIndex(NamedTuple):
@@ -60,7 +59,7 @@ class PairIndex(NamedTuple):
     checked_at: IdArray  # number of merges made when the pair was last counted
     posting_offsets: Int64Array
     posting_lengths: IdArray
-    posting_word_ids: IdArray  # append-only; ascending within a pair
+    posting_rows: IdArray  # append-only; ascending within a pair
 
 
 class PairHeap(NamedTuple):
@@ -84,11 +83,12 @@ class Births(NamedTuple):
     """Scratch of one merge. Slot 2 t is the pair (t, new), slot 2 t + 1 is (new, t)."""
 
     counts: CountArray
-    n_words: IdArray
-    last_word: IdArray  # last word noted for the slot; then the pair id that it was given
+    n_rows: IdArray
+    last_row: IdArray  # last row noted for the slot; then the pair id that it was given
     slots: IdArray  # the slots in use
-    event_slots: IdArray  # one event per slot and word: the postings to be
-    event_words: IdArray
+    event_slots: IdArray  # one event per slot and row: the postings to be
+    event_rows: IdArray
+    used: Int64Array  # slots and events in use
 
 
 class Learned(NamedTuple):
@@ -106,5 +106,6 @@ class Limits(NamedTuple):
     min_count: int
     max_token_length: int  # bytes, inclusive
     tie_rule: int
+    n_base_tokens: int  # ids of the merges follow
     slice_postings: int  # postings read or rewritten before the loop returns
     parallel_postings: int  # a stale pair with more of them is left to the parallel recount

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bpenb.counting import WordCounts
-from bpenb.training import TIE_MODES, LearningOptions, driver, learn, words
+from bpenb.training import TIE_MODES, LearningOptions, driver, learn, rows, words
 from bpenb.training.ties import byte_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,6 +84,25 @@ def test_equal_to_the_oracle(
     )
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    ties=st.sampled_from(sorted(TIE_MODES)),
+    alphabet=st.sampled_from([b"a", b"ab", b"abc", b"abcdefgh"]),
+)
+def test_words_of_several_rows_are_equal_to_the_oracle(
+    data: st.DataObject, ties: str, alphabet: bytes
+) -> None:
+    """Runs, motifs and noise, so that pairs lie across rows, and rows empty, at every place."""
+    motifs = st.lists(st.sampled_from(list(alphabet)), min_size=1, max_size=7).map(bytes)
+    parts = st.tuples(motifs, st.integers(1, 60)).map(lambda part: part[0] * part[1])
+    long = st.lists(parts, min_size=1, max_size=8).map(b"".join)
+    words = data.draw(st.dictionaries(st.one_of(long, motifs), st.integers(1, 3), min_size=1, max_size=5))
+    n = rows.LONGEST_ROW if len(words) % 2 else rows.SEGMENT
+    words[(next(iter(words)) * n)[: n + len(words)]] = 1
+    assert_equal_to_oracle(words, ties=ties)
+
+
 def test_tokens_with_equal_first_eight_bytes_are_compared_to_the_end() -> None:
     words = {b"x" + b"aaaaaaaaa" + bytes([c]) for c in b"bcd"} | {b"\0\0\0\0", b"\0\0\0\0\0\0\0\0\0"}
     assert_equal_to_oracle(dict.fromkeys(sorted(words), 2))
@@ -120,11 +139,12 @@ def test_order_of_words_does_not_matter() -> None:
         counts.word_bytes[a:b] for a, b in zip(counts.word_offsets[:-1], counts.word_offsets[1:], strict=True)
     ]
     offsets = np.concatenate([[0], np.cumsum([rows[w].shape[0] for w in shuffle])])
-    setup = driver.LearningSettings(100, 0, byte_order("cs336", ()), 1, driver.NO_LIMIT, 1)
+    setup = driver.LearningSettings(100, 0, 1, driver.NO_LIMIT, 1)
     shuffled = driver.learn_from_words(
         np.concatenate([rows[w] for w in shuffle]),
         offsets.astype(np.int64),
         counts.word_counts[shuffle],
+        byte_order("cs336", ()),
         setup,
         driver.Reporter(None),
     )
@@ -142,16 +162,16 @@ def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
         return status
 
     def tiny_pairs(n_pairs: int, n_postings: int) -> object:
-        return words.allocate_pairs(n_pairs - 4 * driver.N_PLACES + 1, n_postings * 2 // 3)
+        return words.allocate_pairs(n_pairs - 4 * (256 + 300) + 1, n_postings * 2 // 3)
 
     def tiny_tokens(order: np.ndarray, n_merges: int) -> object:  # type: ignore[type-arg]
-        tokens = words.allocate_tokens(order, n_merges)
+        tokens = words.byte_tokens(order, n_merges)
         return tokens._replace(token_bytes=tokens.token_bytes[:260].copy())
 
     counts = random_counts(4, 400)
     expected = learn(counts, LearningOptions(n_merges=300))
     monkeypatch.setattr(driver, "allocate_pairs", tiny_pairs)
-    monkeypatch.setattr(driver, "allocate_tokens", tiny_tokens)
+    monkeypatch.setattr(driver, "byte_tokens", tiny_tokens)
     monkeypatch.setattr(driver, "allocate_births", lambda n, events: words.allocate_births(n, 1))
     monkeypatch.setattr(driver._Training, "run_slice", spy)
     result = learn(counts, LearningOptions(n_merges=300))

@@ -105,7 +105,7 @@ def test_tokens_left_are_counted() -> None:
 def test_one_signature_per_kernel() -> None:
     warmup()
     learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
-    kernels = [words.map_bytes, index.count_byte_pairs, index.open_index, index.fill_index, heap.heapify,
+    kernels = [words.fill_rows, index.count_pairs, index.move_pairs, index.fill_index, heap.heapify,
                merging.merge_slice, recount.recount_blocks.serial, recount.recount_blocks.parallel,
                recount.close_blocks]  # fmt: skip
     for kernel in kernels:
