@@ -3,6 +3,7 @@
     train, train_from_iterator, train_from_counts     text or counts → Tokenizer
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
+    count_to_file, merge_counts, merge_to_file        shards of a corpus → files → WordCounts
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -13,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bpenb.api import (
+    from bpenb.api import train, train_bpe, train_from_counts, train_from_iterator
+    from bpenb.api_counts import (
+        count_to_file,
         count_words,
         count_words_from_iterator,
-        train,
-        train_bpe,
-        train_from_counts,
-        train_from_iterator,
+        merge_counts,
+        merge_to_file,
     )
     from bpenb.counting import WordCounts, Workforce
     from bpenb.encoding import Tokenizer
@@ -35,8 +36,11 @@ __all__ = [
     "WordCounts",
     "Workforce",
     "__version__",
+    "count_to_file",
     "count_words",
     "count_words_from_iterator",
+    "merge_counts",
+    "merge_to_file",
     "train",
     "train_bpe",
     "train_from_counts",
@@ -49,6 +53,11 @@ _HOMES = {
     "Tokenizer": "bpenb.encoding",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
+    "count_to_file": "bpenb.api_counts",
+    "count_words": "bpenb.api_counts",
+    "count_words_from_iterator": "bpenb.api_counts",
+    "merge_counts": "bpenb.api_counts",
+    "merge_to_file": "bpenb.api_counts",
 }
 
 

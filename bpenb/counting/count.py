@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from bpenb._memory import parse_memory, release_free_memory, rss_bytes
 from bpenb._workers import resolve_workers
 from bpenb.corpus import (
@@ -54,7 +56,7 @@ from bpenb.errors import BpenbError, CorpusError
 from bpenb.pretokenize import CompiledEngine, RegexEngine, TextTask, WordCountJob
 from bpenb.progress import Reporter
 
-__all__ = ["count_documents", "count_files", "shard_to_count"]
+__all__ = ["count_documents", "count_files", "made_by", "shard_to_count"]
 
 # Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
 # 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
@@ -116,6 +118,22 @@ def shard_to_count(
     """Return the marker that `count_files` with the same arguments would give, without counting."""
     finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
     return _shard(mixture.capped(resolve_sources(files), finder), settings, mixture, share)
+
+
+def made_by(settings: CountSettings) -> dict[str, object]:
+    """Return what `WordCounts.made_by` of counts with these settings will be."""
+    kind = CompiledEngine if settings.is_compiled else RegexEngine
+    engine = kind(settings.pattern, settings.special_tokens)
+    nothing = np.empty(0, dtype=np.int64)
+    return WordCounts(
+        nothing.astype(np.uint8),
+        np.zeros(1, dtype=np.int64),
+        nothing,
+        settings.pattern,
+        settings.special_tokens,
+        engine.name,
+        engine.unicode_version,
+    ).made_by
 
 
 def count_documents(

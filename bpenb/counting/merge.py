@@ -21,7 +21,7 @@ from bpenb.errors import CountsError
 if TYPE_CHECKING:
     from bpenb.counting.word_counts import WordCounts
 
-__all__ = ["merge_counts"]
+__all__ = ["MergePlan", "merge_counts", "plan_merge"]
 
 
 class _Part(NamedTuple):
@@ -30,6 +30,28 @@ class _Part(NamedTuple):
     weight: int
     made_by: dict[str, object]
     shards: tuple[Shard, ...]
+
+
+class MergePlan(NamedTuple):
+    """Parts that may be merged, and the shards that they hold together."""
+
+    parts: tuple[_Part, ...]
+    shards: tuple[Shard, ...]
+
+    def add_up(self) -> WordCounts:
+        """Return the sums, reading one file after the other."""
+        from bpenb.counting.word_counts import WordCounts
+
+        table = WordTable()
+        first: WordCounts | None = None
+        for part in self.parts:
+            counts = part.source if isinstance(part.source, WordCounts) else WordCounts.load(part.source)
+            table.add(counts.word_bytes, counts.word_offsets, _times(counts.word_counts, part))
+            if first is None:
+                first = counts.without_words()
+        assert first is not None
+        words, offsets, sums = table.to_arrays()
+        return replace(first, word_bytes=words, word_offsets=offsets, word_counts=sums, shards=self.shards)
 
 
 def merge_counts(
@@ -61,6 +83,13 @@ def merge_counts(
         >>> merge_counts([a, b], weights=[10, 1]).to_dict()
         {b'er': 1, b'low': 12}
     """
+    return plan_merge(parts, weights, allow_missing).add_up()
+
+
+def plan_merge(
+    parts: Sequence[WordCounts | str | os.PathLike[str]], weights: Sequence[int] | None, allow_missing: bool
+) -> MergePlan:
+    """Return what `merge_counts` with these arguments would do, after all its checks but those of words."""
     if isinstance(parts, str | bytes | os.PathLike) or not isinstance(parts, Sequence):
         raise TypeError(f"parts must be a list of word counts or files, not {type(parts).__name__}")
     if not parts:
@@ -69,6 +98,7 @@ def merge_counts(
     if len(weights) != len(parts):
         raise CountsError(f"{len(parts)} parts need {len(parts)} weights, not {len(weights)}")
     known = [_describe(part, number, weights[number]) for number, part in enumerate(parts)]
+    _check_files_once(known)
     for part in known[1:]:
         _check_made_alike(known[0], part)
     shards = join_shards((part.name, part.weight, part.shards) for part in known)
@@ -77,7 +107,19 @@ def merge_counts(
             f"{missing}: missing; count and merge them as well, or allow it (allow_missing=True, "
             "--allow-missing)"
         )
-    return _add_up(known, shards)
+    return MergePlan(tuple(known), shards)
+
+
+def _check_files_once(parts: Sequence[_Part]) -> None:
+    seen: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part.source, str | os.PathLike):
+            place = os.path.realpath(part.source)
+            if place in seen:
+                raise CountsError(
+                    f"{part.name} is given twice; give it once, with a weight if it shall count several times"
+                )
+            seen[place] = part.name
 
 
 def _describe(part: WordCounts | str | os.PathLike[str], number: int, weight: int) -> _Part:
@@ -104,21 +146,6 @@ def _check_made_alike(first: _Part, other: _Part) -> None:
                 f"these counts were made differently and cannot be merged: {what.replace('_', ' ')} "
                 f"{ours!r} in {first.name}, {theirs!r} in {other.name}; count the texts again in one way"
             )
-
-
-def _add_up(parts: Sequence[_Part], shards: tuple[Shard, ...]) -> WordCounts:
-    from bpenb.counting.word_counts import WordCounts
-
-    table = WordTable()
-    first: WordCounts | None = None
-    for part in parts:
-        counts = part.source if isinstance(part.source, WordCounts) else WordCounts.load(part.source)
-        table.add(counts.word_bytes, counts.word_offsets, _times(counts.word_counts, part))
-        if first is None:
-            first = counts.without_words()
-    assert first is not None
-    words, offsets, sums = table.to_arrays()
-    return replace(first, word_bytes=words, word_offsets=offsets, word_counts=sums, shards=shards)
 
 
 def _times(word_counts: CountArray, part: _Part) -> CountArray:

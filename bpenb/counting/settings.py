@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from bpenb._memory import parse_memory
 from bpenb._workers import resolve_workers
 from bpenb.counting.memory_plan import MemoryPlan
+from bpenb.counting.rare import DroppedWords
 from bpenb.counting.word_counts import WordCounts
 from bpenb.errors import BpenbError, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
@@ -98,6 +99,7 @@ class CountResult(NamedTuple):
         n_spills: how often a word table went to a temporary file.
         memory_plan: how `max_memory` was divided, if there is one.
         mixture: which part of the inputs was taken, with which weights, if not all of each once.
+        dropped_words: what was left out of the counts, if that was asked for.
     """
 
     counts: WordCounts
@@ -107,6 +109,7 @@ class CountResult(NamedTuple):
     n_spills: int = 0
     memory_plan: MemoryPlan | None = None
     mixture: Mapping[str, Any] | None = None
+    dropped_words: DroppedWords | None = None
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
