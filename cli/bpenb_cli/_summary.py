@@ -9,6 +9,7 @@ from typing import Any
 
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
+from bpenb_cli._corpus_rows import corpus_rows
 
 __all__ = ["phase_times", "show_summary", "spell_tokens"]
 
@@ -64,6 +65,8 @@ def show_summary(report: Mapping[str, Any], output: Path) -> None:
     table.add_row("saved", Text(f"{output}{os.sep}"))
     table.add_row("vocab", f"{sizes['n_vocab']:,} tokens, {sizes['merges']:,} merges")
     table.add_row("text", f"{format_amount(sizes['text_bytes'], 'bytes')}, {sizes['distinct_words']:,} words")
+    for name, value in corpus_rows(report).items():
+        table.add_row(name, value)
     if sizes["bytes_per_token"]:
         table.add_row("compression", f"{sizes['bytes_per_token']:.3f} bytes per token on this text")
     table.add_row("time", ", ".join(phases))
