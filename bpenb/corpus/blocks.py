@@ -176,6 +176,11 @@ def fill_from_documents(
     parts: list[bytes] = []
     number = 0  # of the batch's first document
     for batch in batches:
+        if len(batch) == 1 and len(batch[0]) <= filled.room.capacity - filled.n_bytes:  # most are, or none
+            parts += batch
+            filled.add_document(len(batch[0]), number)
+            number += 1
+            continue
         ends = list(accumulate(map(len, batch)))
         done = 0
         while done < len(batch):

@@ -71,12 +71,19 @@ def encode_batches(documents: Documents) -> Iterator[list[bytes]]:
 def _encode_items(documents: Iterable[Any]) -> Iterator[list[bytes]]:
     number = 0
     for item in documents:
-        if isinstance(item, str | bytes):
-            batch = [encode_document(item, number)]
+        if isinstance(item, str):
+            try:
+                yield [item.encode()]  # no call of ours: there may be millions
+            except UnicodeEncodeError:
+                encode_document(item, number)  # raises, and names it
+            number += 1
+        elif isinstance(item, bytes):
+            yield [item]
+            number += 1
         else:
             batch = _encode_batch(item, number)
-        number += len(batch)
-        yield batch
+            yield batch
+            number += len(batch)
 
 
 def _encode_batch(item: Any, number: int) -> list[bytes]:

@@ -50,10 +50,20 @@ class FilledRoom:
         self._ends: list[int] = []
         # The first of one or several ranges, and where they are from: a file, or documents in a row.
         self._labels: list[tuple[int, str | int, int]] = []
+        self._next_document = -1  # that would need no label of its own
 
     def add(self, n_bytes: int, source: str | int, base: int) -> None:
         """Note that the next bytes are text from `base` on of a file (its name) or document (its number)."""
         self._labels.append((len(self._ends), source, base))
+        self._next_document = -1
+        self.n_bytes += n_bytes
+        self._ends.append(self.n_bytes)
+
+    def add_document(self, n_bytes: int, number: int) -> None:
+        """Note that the next bytes are a whole document."""
+        if number != self._next_document:
+            self._labels.append((len(self._ends), number, 0))
+        self._next_document = number + 1
         self.n_bytes += n_bytes
         self._ends.append(self.n_bytes)
 
@@ -65,7 +75,9 @@ class FilledRoom:
             start: what to take off every end.
             number: of the first document.
         """
-        self._labels.append((len(self._ends), number, 0))
+        if number != self._next_document:
+            self._labels.append((len(self._ends), number, 0))
+        self._next_document = number + len(ends)
         shift = self.n_bytes - start
         self._ends += [end + shift for end in ends]
         self.n_bytes = self._ends[-1]

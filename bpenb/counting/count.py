@@ -214,9 +214,8 @@ def _count_sources(
 ) -> CountResult:
     """Count the words of sources, each once."""
     total = total_bytes(sources)
-    if total is not None and sampler is not None:
-        total = int(total * (mixture.sample or 1))
-    reporter.start("count", total, "bytes")
+    expected = total if total is None or sampler is None else int(total * (mixture.sample or 1))
+    reporter.start("count", expected, "bytes")
     if _in_threads(settings, workforce):
         return _threads(
             lambda take: fill_from_files(sources, finder, take, sampler),
