@@ -5,6 +5,7 @@
     count_words, count_words_from_iterator            text → WordCounts
     count_to_file, merge_counts, merge_to_file        shards of a corpus → files → WordCounts
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
+    from bpenb.training import apply_merges, learn_merges
 
 __version__ = "0.1.0"
 
@@ -36,9 +38,11 @@ __all__ = [
     "WordCounts",
     "Workforce",
     "__version__",
+    "apply_merges",
     "count_to_file",
     "count_words",
     "count_words_from_iterator",
+    "learn_merges",
     "merge_counts",
     "merge_to_file",
     "train",
@@ -53,9 +57,11 @@ _HOMES = {
     "Tokenizer": "bpenb.encoding",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
+    "apply_merges": "bpenb.training",
     "count_to_file": "bpenb.api_counts",
     "count_words": "bpenb.api_counts",
     "count_words_from_iterator": "bpenb.api_counts",
+    "learn_merges": "bpenb.training",
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",
 }

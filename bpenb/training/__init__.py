@@ -3,29 +3,35 @@
 learn          the door: checks, packs, runs the driver
 ties.py        which of two equal pairs goes first, in one place
 state.py       the arrays
+words.py       packing and allocation             rows.py      one word's tokens, and a merge in them
 index.py       first pairs and inverted index     heap.py      the array-backed heap
-recount.py     stale pairs, serial and parallel   merging.py   the merge loop
-driver.py      phases, growth, threads            words.py     packing and allocation
-memory.py      whether it fits into a budget
+recount.py     stale pairs, serial and parallel   births.py    the pairs that a merge brings forth
+merging.py     the merge loop                     replay.py    merges that are given
+driver.py      phases, growth, threads            memory.py    whether it fits into a budget
+sequences.py   learn_merges, apply_merges: the same on any whole numbers
 """
 
 from __future__ import annotations
 
 from bpenb.training.door import kernels_compiled, learn, warmup
-from bpenb.training.driver import MergeResult
+from bpenb.training.driver import GivenMerges, MergeResult
 from bpenb.training.memory import check_memory
+from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.ties import TIE_MODES, check_ties
 
 __all__ = [
     "TIE_MODES",
+    "GivenMerges",
     "LearningOptions",
     "MergeResult",
+    "apply_merges",
     "check_count",
     "check_memory",
     "check_ties",
     "kernels_compiled",
     "learn",
+    "learn_merges",
     "learning_options",
     "n_merges_for",
     "warmup",

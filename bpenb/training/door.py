@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from bpenb._arrays import N_BYTES
 from bpenb._jit import is_compiled
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
-from bpenb.training.driver import NO_LIMIT, LearningSettings, MergeResult, learn_from_words
+from bpenb.training.driver import (
+    NO_LIMIT,
+    GivenMerges,
+    Keep,
+    LearningSettings,
+    MergeResult,
+    learn_from_words,
+)
+from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
 
@@ -18,13 +27,23 @@ __all__ = ["kernels_compiled", "learn", "warmup"]
 INT32_MAX = 2**31 - 1
 
 
-def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | None = None) -> MergeResult:
+def learn(
+    counts: WordCounts,
+    options: LearningOptions,
+    reporter: Reporter | None = None,
+    given: GivenMerges | None = None,
+    keep: Keep | None = None,
+) -> MergeResult:
     """Learn the merges of exact BPE from word counts.
 
     Args:
         counts: distinct words with their counts.
         options: what to learn.
         reporter: told of the phase `merge`.
+        given: merges that were made before, in learning ids (of a base, or of a training that was
+            broken off); learning goes on behind them, and `n_merges` counts them too.
+        keep: called with the merges so far every minute, and when learning is broken off; the
+            result of going on from them is the same as that of a training that never stopped.
 
     Returns:
         Merges int32[n, 2] in learning ids (0…255: bytes in `byte_order`, then the merges by
@@ -53,7 +72,16 @@ def learn(counts: WordCounts, options: LearningOptions, reporter: Reporter | Non
     _check_sizes(counts)
     words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
     order = byte_order(options.ties, counts.special_tokens)
-    return learn_from_words(*words, order, settings, reporter or Reporter(None))
+    if given is not None:
+        _check_given(given, settings.n_merges)
+    return learn_from_words(*words, order, settings, reporter or Reporter(None), given, keep)
+
+
+def _check_given(given: GivenMerges, n_merges: int) -> None:
+    n_given = given.merges.shape[0]
+    if n_given > n_merges:
+        raise TrainingError(f"{n_given} merges are given already; {n_merges} were asked for in all")
+    check_merges(given.merges, N_BYTES)
 
 
 def _check_sizes(counts: WordCounts) -> None:

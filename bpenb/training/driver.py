@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +40,21 @@ from bpenb.training.words import (
     row_lengths,
 )
 
-__all__ = ["GivenMerges", "LearningSettings", "MergeResult", "learn_from_words", "learn_rest"]
+__all__ = [
+    "GivenMerges",
+    "Keep",
+    "LearningSettings",
+    "MergeResult",
+    "Training",
+    "learn_from_words",
+    "learn_rest",
+]
 
 T = TypeVar("T", bound=np.generic)
 
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
 PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
+KEEP_SECONDS = 60.0  # what a crash may cost
 NO_LIMIT = 2**62
 
 
@@ -70,6 +80,9 @@ class GivenMerges(NamedTuple):
     merge_counts: CountArray
 
 
+Keep: TypeAlias = Callable[[GivenMerges], None]
+
+
 class MergeResult(NamedTuple):
     """The merges of a training.
 
@@ -88,7 +101,7 @@ class MergeResult(NamedTuple):
     counters: dict[str, int]
 
 
-class _Training:
+class Training:
     """The state of one training; growing an array replaces it here."""
 
     def __init__(self, words: WordStore, tokens: TokenTable, settings: LearningSettings) -> None:
@@ -131,8 +144,9 @@ class _Training:
         """Tell which pairs are frequent and short enough to merge."""
         lengths = np.diff(self.tokens.token_offsets)
         joined = lengths[keys >> 32] + lengths[keys & 0xFFFFFFFF]
-        may: npt.NDArray[np.bool_] = counts >= self.limits.min_count
-        return may & (joined <= self.limits.max_token_length)
+        is_frequent = counts >= self.limits.min_count
+        may_merge: npt.NDArray[np.bool_] = is_frequent & (joined <= self.limits.max_token_length)
+        return may_merge
 
     def start(self, n_made: int) -> None:
         """Make ready to learn what follows `n_made` merges."""
@@ -214,6 +228,11 @@ class _Training:
             event_slots=np.empty(n, dtype=np.int32), event_rows=np.empty(n, dtype=np.int32)
         )
 
+    def made(self) -> GivenMerges:
+        """Return the merges so far, with their counts."""
+        n = int(self.learned.cursor[N_MERGES])
+        return GivenMerges(self.learned.merges[:n].copy(), self.learned.merge_counts[:n].copy())
+
     def counters(self) -> dict[str, int]:
         """What the loop has done so far."""
         names = ("merges", "pairs", "postings", "heap_size", "stale_checks", "recounts", "postings_read")
@@ -235,6 +254,7 @@ def learn_from_words(
     settings: LearningSettings,
     reporter: Reporter,
     given: GivenMerges | None = None,
+    keep: Keep | None = None,
 ) -> MergeResult:
     """Learn merges from words and their counts; everything is checked already.
 
@@ -244,38 +264,59 @@ def learn_from_words(
         settings: what to learn.
         reporter: told of the phase `merge`, and called several times a second.
         given: merges to make first.
+        keep: as in `learn_rest`.
     """
     reporter.start("merge", settings.n_merges, "merges")
     words = pack_words(word_bytes, word_offsets, word_counts, byte_order)
-    training = _Training(words, byte_tokens(byte_order, settings.n_merges), settings)
-    learn_rest(training, given, reporter)
-    n_merges = int(training.learned.cursor[N_MERGES])
+    training = Training(words, byte_tokens(byte_order, settings.n_merges), settings)
+    learn_rest(training, given, reporter, keep)
     n_tokens_left = int((row_lengths(words) * words.counts[words.places]).sum())
     return MergeResult(
-        training.learned.merges[:n_merges].copy(),
-        training.learned.merge_counts[:n_merges].copy(),
+        *training.made(),
         byte_order,
         n_tokens_left,
         training.counters(),
     )
 
 
-def learn_rest(training: _Training, given: GivenMerges | None, reporter: Reporter) -> None:
-    """Make the given merges, then learn what follows, slice by slice."""
+def learn_rest(
+    training: Training, given: GivenMerges | None, reporter: Reporter, keep: Keep | None = None
+) -> None:
+    """Make the given merges, then learn what follows, slice by slice.
+
+    Args:
+        training: its rows and tokens.
+        given: merges to make first.
+        reporter: called several times a second.
+        keep: called with the merges so far every minute, and when learning is broken off (Ctrl-C).
+    """
     n_given = 0 if given is None else given.merges.shape[0]
     with thread_count(training.workers):
         if given is not None and n_given:
             training.replay(given)
         training.start(n_given)
-        learned = training.learned
         if given is not None:
-            learned.merges[:n_given], learned.merge_counts[:n_given] = given
-        status = merging.SLICE_ENDED
-        while status != merging.DONE:
-            status = training.run_slice()
-            n_merges = int(learned.cursor[N_MERGES])
-            last_count = int(learned.merge_counts[n_merges - 1]) if n_merges else 0
-            reporter.update(n_merges, count=last_count, pairs=int(learned.cursor[N_PAIRS]))
-            if status == merging.RECOUNT_LARGE and not parallel_entry_is_cheap():
-                training.limits = training.limits._replace(parallel_postings=NO_LIMIT)
-    reporter.finish(int(learned.cursor[N_MERGES]))
+            training.learned.merges[:n_given], training.learned.merge_counts[:n_given] = given
+        try:
+            _run_slices(training, reporter, keep)
+        except BaseException:
+            if keep is not None:
+                keep(training.made())
+            raise
+    reporter.finish(int(training.learned.cursor[N_MERGES]))
+
+
+def _run_slices(training: Training, reporter: Reporter, keep: Keep | None) -> None:
+    learned = training.learned
+    kept_at = time.monotonic()
+    status = merging.SLICE_ENDED
+    while status != merging.DONE:
+        status = training.run_slice()
+        n_merges = int(learned.cursor[N_MERGES])
+        last_count = int(learned.merge_counts[n_merges - 1]) if n_merges else 0
+        reporter.update(n_merges, count=last_count, pairs=int(learned.cursor[N_PAIRS]))
+        if status == merging.RECOUNT_LARGE and not parallel_entry_is_cheap():
+            training.limits = training.limits._replace(parallel_postings=NO_LIMIT)
+        if keep is not None and time.monotonic() - kept_at > KEEP_SECONDS:
+            keep(training.made())
+            kept_at = time.monotonic()

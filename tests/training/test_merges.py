@@ -154,9 +154,9 @@ def test_order_of_words_does_not_matter() -> None:
 def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny first sizes: pairs, postings, events and token bytes all run out on the way."""
     statuses: set[int] = set()
-    run_slice = driver._Training.run_slice
+    run_slice = driver.Training.run_slice
 
-    def spy(self: driver._Training) -> int:
+    def spy(self: driver.Training) -> int:
         status = run_slice(self)
         statuses.add(status)
         return status
@@ -173,7 +173,7 @@ def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "allocate_pairs", tiny_pairs)
     monkeypatch.setattr(driver, "byte_tokens", tiny_tokens)
     monkeypatch.setattr(driver, "allocate_births", lambda n, events: words.allocate_births(n, 1))
-    monkeypatch.setattr(driver._Training, "run_slice", spy)
+    monkeypatch.setattr(driver.Training, "run_slice", spy)
     result = learn(counts, LearningOptions(n_merges=300))
     assert np.array_equal(result.merges, expected.merges)
     m = driver.merging
