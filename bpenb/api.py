@@ -1,141 +1,44 @@
-"""The public verbs: count, train. Each is a door: it checks everything, then runs room after room.
+"""The public verbs of training. Each is a door: it checks everything, then runs room after room.
 
 files or documents → count → WordCounts → learn → merges → BPEModel → Tokenizer
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
-from bpenb.corpus import normalize_special_tokens
+from bpenb.api_counts import END_OF_TEXT, Path, Pattern, Workers, workforce_of
+from bpenb.corpus import Documents, Mixture, WeightedFiles, normalize_special_tokens
 from bpenb.counting import (
     CountResult,
     CountSettings,
     EngineOption,
     WordCounts,
-    Workforce,
+    check_min_word_count,
     count_documents,
     count_files,
+    drop_rare_words,
 )
 from bpenb.encoding import Tokenizer
 from bpenb.errors import CountsError
 from bpenb.model import BPEModel
-from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_memory, learn, learning_options
 from bpenb.verification import verify_training
 
-__all__ = [
-    "count_words",
-    "count_words_from_iterator",
-    "train",
-    "train_bpe",
-    "train_from_counts",
-    "train_from_iterator",
-]
-
-Path: TypeAlias = str | os.PathLike[str]
-Files: TypeAlias = Path | Sequence[Path]
-Pattern: TypeAlias = str | SplitPattern
-Workers: TypeAlias = int | Workforce | None
-
-END_OF_TEXT = ("<|endoftext|>",)
-
-
-# --- counting -------------------------------------------------------------------------------------
-
-
-def count_words(
-    files: Files,
-    *,
-    pattern: Pattern = "gpt2",
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: Workers = None,
-    progress: ProgressOption = None,
-    errors: Utf8Errors = "strict",
-    engine: EngineOption = "auto",
-    max_memory: int | str | None = None,
-) -> WordCounts:
-    """Count the words of files.
-
-    Args:
-        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
-        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
-        special_tokens: they separate documents and are never counted.
-        workers: how many work at once; None: as many as there are processors. A `Workforce` says
-            more (threads or processes, unit of work). The result is the same for any.
-        progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
-        errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
-        engine: `auto` takes the compiled engine for the known patterns, `regex` for others.
-        max_memory: bytes, or such as `512MB` or `2GB`, at least 256 MB: the most that this process
-            and its workers hold together; words that do not fit go to temporary files (in
-            $BPENB_TMPDIR, if that is set), and are merged at the end. None for no limit.
-
-    Returns:
-        Distinct words ascending by their bytes, with int64 counts.
-
-    Raises:
-        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
-        CountsError: the distinct words alone do not fit into `max_memory`.
-        PatternError, TrainingError: an option out of its range.
-        TypeError: an argument of a wrong type.
-        WorkerError: a worker process failed or died.
-
-    Example:
-        >>> from pathlib import Path
-        >>> _ = Path("corpus.txt").write_text("low low<|endoftext|>low")
-        >>> count_words("corpus.txt").to_dict()
-        {b' low': 1, b'low': 2}
-    """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    return count_files(files, settings, _workforce(workers, max_memory), make_reporter(progress)).counts
-
-
-def count_words_from_iterator(
-    documents: Iterable[str | bytes],
-    *,
-    pattern: Pattern = "gpt2",
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: Workers = None,
-    progress: ProgressOption = None,
-    errors: Utf8Errors = "strict",
-    engine: EngineOption = "auto",
-    max_memory: int | str | None = None,
-) -> WordCounts:
-    """Count the words of documents; options, result and errors as of `count_words`.
-
-    Args:
-        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
-            exception that it raises reaches the caller as it is.
-
-    Raises:
-        TypeError: a document of another type.
-
-    Example:
-        >>> count_words_from_iterator(["low low", b"low"]).to_dict()
-        {b' low': 1, b'low': 2}
-    """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    return count_documents(
-        documents, settings, _workforce(workers, max_memory), make_reporter(progress)
-    ).counts
+__all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
 
 
 # --- training -------------------------------------------------------------------------------------
 
 
 def train(
-    files: Files,
+    files: WeightedFiles,
     *,
     vocab_size: int = 32000,
     special_tokens: Iterable[str] = END_OF_TEXT,
@@ -148,12 +51,17 @@ def train(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    min_word_count: int = 1,
+    max_bytes_per_source: int | str | None = None,
+    sample: float | None = None,
+    seed: int = 0,
     verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
     Args:
-        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
+        files: a path, a list of paths, or a mapping of paths to weights (how often each file's words
+            count); plain UTF-8 text; each file begins a new document.
         vocab_size: tokens at most, the 256 bytes and the special tokens included.
         special_tokens: they separate documents and are never learned.
         pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
@@ -164,6 +72,8 @@ def train(
         workers, progress, errors, engine: as of `count_words`.
         max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
             words, and is refused if that does not fit.
+        min_word_count: words that occur less often are left out; the report says how much that is.
+        max_bytes_per_source, sample, seed: as of `count_words`.
         verify: hold the result against slow, simple code (bpenb/verification.py).
 
     Returns:
@@ -187,17 +97,18 @@ def train(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
-    workforce = _workforce(workers, max_memory)
+    workforce = workforce_of(workers, max_memory)
     options = learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
+    least, mixture = check_min_word_count(min_word_count), Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter, verify)
+    counted = count_files(files, settings, workforce, reporter, mixture)
+    return _learn(counted, options, vocab_size, reporter, least, verify)
 
 
 def train_from_iterator(
-    documents: Iterable[str | bytes],
+    documents: Documents,
     *,
     vocab_size: int = 32000,
     special_tokens: Iterable[str] = END_OF_TEXT,
@@ -210,13 +121,16 @@ def train_from_iterator(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    min_word_count: int = 1,
+    sample: float | None = None,
+    seed: int = 0,
     verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
     Args:
-        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
-            exception that it raises reaches the caller as it is.
+        documents: an iterable of whole documents, `str` or `bytes`, or of batches of them, as of
+            `count_words_from_iterator`.
 
     Raises:
         TypeError: a document of another type.
@@ -228,13 +142,14 @@ def train_from_iterator(
     settings = CountSettings(
         resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
     )
-    workforce = _workforce(workers, max_memory)
+    workforce = workforce_of(workers, max_memory)
     options = learning_options(
         settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
     )
+    least, mixture = check_min_word_count(min_word_count), Mixture(sample=sample, seed=seed)
     reporter = make_reporter(progress)
-    counted = count_documents(documents, settings, workforce, reporter)
-    return _learn(counted, options, vocab_size, reporter, verify)
+    counted = count_documents(documents, settings, workforce, reporter, mixture)
+    return _learn(counted, options, vocab_size, reporter, least, verify)
 
 
 def train_from_counts(
@@ -248,12 +163,13 @@ def train_from_counts(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
+    min_word_count: int = 1,
     verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
     Args:
-        counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict` or a merge of these.
+        counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict`, or `merge_counts`.
         special_tokens, pattern: those of the counts; naming others is an error.
 
     Raises:
@@ -279,9 +195,9 @@ def train_from_counts(
     options = learning_options(
         counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
     )
-    return _learn(
-        CountResult(counts, counts.n_bytes, 0), options, vocab_size, make_reporter(progress), verify
-    )
+    least = check_min_word_count(min_word_count)
+    counted = CountResult(counts, counts.n_bytes, 0)
+    return _learn(counted, options, vocab_size, make_reporter(progress), least, verify)
 
 
 def train_bpe(
@@ -315,16 +231,16 @@ def train_bpe(
 # --- behind the doors -----------------------------------------------------------------------------
 
 
-def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
-    """Return who counts, with a memory budget if one is given beside it."""
-    workforce = workers if isinstance(workers, Workforce) else Workforce(workers)
-    return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
-
-
 def _learn(
-    counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter, verify: bool
+    counted: CountResult,
+    options: LearningOptions,
+    vocab_size: int,
+    reporter: Reporter,
+    min_word_count: int,
+    verify: bool,
 ) -> Tokenizer:
-    counts = counted.counts
+    counts, dropped = drop_rare_words(counted.counts, min_word_count)
+    counted = counted._replace(counts=counts, dropped_words=dropped)
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
     result = learn(counts, options, reporter)

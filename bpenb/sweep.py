@@ -13,8 +13,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from bpenb.corpus import normalize_special_tokens, resolve_files
-from bpenb.counting import CountResult, CountSettings, EngineOption, WordCounts, Workforce, count_files
+from bpenb.corpus import Mixture, WeightedFiles, normalize_special_tokens, resolve_files
+from bpenb.counting import (
+    CountResult,
+    CountSettings,
+    EngineOption,
+    WordCounts,
+    Workforce,
+    check_min_word_count,
+    count_files,
+    drop_rare_words,
+)
 from bpenb.encoding import Tokenizer
 from bpenb.errors import CountsError, TrainingError
 from bpenb.model import BPEModel
@@ -43,7 +52,7 @@ TRAINING_WORDS = "training words"  # the name of that text in the table
 
 
 def train_sweep(
-    source: Files | WordCounts,
+    source: WeightedFiles | WordCounts,
     vocab_sizes: Iterable[int],
     *,
     eval_files: Files = (),
@@ -57,6 +66,10 @@ def train_sweep(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    min_word_count: int = 1,
+    max_bytes_per_source: int | str | None = None,
+    sample: float | None = None,
+    seed: int = 0,
     verify: bool = False,
 ) -> Sweep:
     """Train once, and return a tokenizer for each of several vocab sizes.
@@ -94,6 +107,7 @@ def train_sweep(
     options = learning_options(
         settings.special_tokens, sizes[-1], ties, min_frequency, max_token_length, workforce.workers
     )
+    least, mixture = check_min_word_count(min_word_count), Mixture(max_bytes_per_source, sample, seed)
     paths = resolve_files(eval_files) if eval_files else []
     if not isinstance(source, WordCounts):
         resolve_files(source)
@@ -103,7 +117,9 @@ def train_sweep(
     if isinstance(source, WordCounts):
         counted = CountResult(source, source.n_bytes, 0)
     else:
-        counted = count_files(source, settings, workforce, reporter)
+        counted = count_files(source, settings, workforce, reporter, mixture)
+    counts, dropped = drop_rare_words(counted.counts, least)
+    counted = counted._replace(counts=counts, dropped_words=dropped)
     return _Run(counted, options, sizes, evaluated, reporter).finish(verify)
 
 
@@ -111,7 +127,7 @@ def train_sweep(
 
 
 def _settings(
-    source: Files | WordCounts,
+    source: WeightedFiles | WordCounts,
     special_tokens: Iterable[str] | None,
     pattern: str | SplitPattern | None,
     errors: Utf8Errors,

@@ -11,8 +11,9 @@ from bpenb.patterns import PATTERNS
 from bpenb_cli._choices import Engine, Pool, ProgressStyle, Ties, Utf8Errors
 
 __all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
-           "ErrorsOption", "MaxMemoryOption", "Pool", "PoolOption", "ProgressOption", "ProgressStyle", "Ties",
-           "TokenizerOption", "Utf8Errors", "WorkersOption"]  # fmt: skip
+           "ErrorsOption", "MaxMemoryOption", "NoSpecialTokensOption", "PatternOption", "Pool", "PoolOption",
+           "ProgressOption", "ProgressStyle", "SpecialTokenOption", "Ties", "TokenizerOption", "Utf8Errors",
+           "WorkersOption", "chosen_special_tokens"]  # fmt: skip
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
@@ -48,6 +49,18 @@ MaxMemoryOption = Annotated[
     str | None,
     typer.Option("--max-memory", help="Such as 512MB or 2GB; what does not fit goes to temporary files."),
 ]
+SpecialTokenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--special-token",
+        help="Separates documents and is never learned; may be given several times.",
+        show_default=DEFAULT_SPECIAL_TOKEN,
+    ),
+]
+NoSpecialTokensOption = Annotated[bool, typer.Option("--no-special-tokens", help="Have none.")]
+PatternOption = Annotated[
+    str | None, typer.Option("--pattern", help=f"One of {PATTERN_NAMES}, or a regex.", show_default="gpt2")
+]
 TokenizerOption = Annotated[
     Path,
     typer.Option(
@@ -57,3 +70,10 @@ TokenizerOption = Annotated[
         help="A folder that `bpenb train` wrote, or one tokenizer file.",
     ),
 ]
+
+
+def chosen_special_tokens(given: list[str] | None, none: bool) -> list[str] | None:
+    """Return the special tokens that two options name together; None: neither was given."""
+    if given and none:
+        raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
+    return [] if none else given or None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bpenb_cli._corpus_rows import corpus_rows
+
 __all__ = ["phase_times", "spell_tokens", "summary_rows"]
 
 
@@ -42,6 +44,7 @@ def summary_rows(report: Mapping[str, Any]) -> dict[str, str]:
         "vocab": f"{sizes['n_vocab']:,} tokens, {sizes['merges']:,} merges",
         "text": f"{format_amount(sizes['text_bytes'], 'bytes')}, {pretokens}, {words}",
     }
+    rows |= corpus_rows(report)
     if sizes["last_merge_count"]:
         rows["last merge"] = f"occurs {sizes['last_merge_count']:,} times"
     if sizes["bytes_per_token"]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bpenb_cli._summary import show_summary
 from bpenb_cli._sweep_summary import show_sweep
 
-__all__ = ["rooms", "train_one", "train_several"]
+if TYPE_CHECKING:
+    from bpenb import WordCounts
+
+__all__ = ["check_output", "rooms", "train_all"]
 
 
 def rooms(verify: bool) -> tuple[str, ...]:
@@ -17,34 +20,33 @@ def rooms(verify: bool) -> tuple[str, ...]:
     return ("counting", "training", "encoding") if verify else ("counting", "training")
 
 
-def train_one(
-    inputs: Sequence[Path], vocab_size: int, settings: dict[str, Any], output: Path, force: bool
-) -> Callable[[], None]:
-    """Train and save one tokenizer; return what shows how it went."""
-    import bpenb
-    from bpenb.formats import check_folder
+def check_output(output: Path, force: bool, n_sizes: int) -> None:
+    """Refuse to write where something else is: now, not after an hour's work."""
+    from bpenb.formats import check_folder, check_sweep_folder
 
-    check_folder(output, force)  # not after an hour's work
-    tokenizer = bpenb.train(list(inputs), vocab_size=vocab_size, **settings)
-    tokenizer.save(output, force=force)
-    report = tokenizer.report
-    assert report is not None
-    return lambda: show_summary(report, output)
+    (check_folder if n_sizes == 1 else check_sweep_folder)(output, force)
 
 
-def train_several(
-    inputs: Sequence[Path],
+def train_all(
+    source: list[Path] | dict[Path, int] | WordCounts,
     vocab_sizes: Sequence[int],
     eval_files: Sequence[Path],
     settings: dict[str, Any],
     output: Path,
     force: bool,
 ) -> Callable[[], None]:
-    """Train once, and save a tokenizer for each size; return what shows how it went."""
+    """Train once, and save a tokenizer, or one for each of several sizes; return what shows how it went."""
     import bpenb
-    from bpenb.formats import check_sweep_folder
 
-    check_sweep_folder(output, force)
-    sweep = bpenb.train_sweep(list(inputs), vocab_sizes, eval_files=list(eval_files), **settings)
-    sweep.save(output, force=force)
-    return lambda: show_sweep(sweep, output)
+    if len(vocab_sizes) > 1:
+        sweep = bpenb.train_sweep(source, vocab_sizes, eval_files=list(eval_files), **settings)
+        sweep.save(output, force=force)
+        return lambda: show_sweep(sweep, output)
+    if isinstance(source, bpenb.WordCounts):
+        tokenizer = bpenb.train_from_counts(source, vocab_size=vocab_sizes[0], **settings)
+    else:
+        tokenizer = bpenb.train(source, vocab_size=vocab_sizes[0], **settings)
+    tokenizer.save(output, force=force)
+    report = tokenizer.report
+    assert report is not None
+    return lambda: show_summary(report, output)

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._train_options import EvalOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
-from bpenb_cli._train_run import rooms, train_one, train_several
+from bpenb_cli._train_run import check_output, rooms, train_all
+from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, prepare_source, training_files
 
 __all__ = ["EXAMPLE", "train"]
 
@@ -19,23 +21,23 @@ EXAMPLE = "Example: bpenb train corpus.txt --vocab-size 50257 -o tokenizer"
 
 
 def train(
-    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT", help="Text files, UTF-8.")],
+    context: typer.Context,
+    inputs: TrainInputsArgument = None,
+    from_counts: FromCountsOption = None,
     vocab_size: VocabSizeOption = "32000",
     eval_files: EvalOption = None,
-    special_token: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Separates documents and is never learned; may be given several times.",
-            show_default=options.DEFAULT_SPECIAL_TOKEN,
-        ),
-    ] = None,
-    no_special_tokens: Annotated[bool, typer.Option("--no-special-tokens", help="Have none.")] = False,
-    pattern: Annotated[str, typer.Option(help=f"One of {options.PATTERN_NAMES}, or a regex.")] = "gpt2",
+    special_token: options.SpecialTokenOption = None,
+    no_special_tokens: options.NoSpecialTokensOption = False,
+    pattern: options.PatternOption = None,
     ties: Annotated[
         options.Ties, typer.Option(help="Which of equally frequent pairs merges first: as whose trainer.")
     ] = options.Ties.CS336,
     min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
     max_token_length: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
+    min_word_count: mixture.MinWordCountOption = 1,
+    max_bytes_per_source: mixture.CapOption = None,
+    sample: mixture.SampleOption = None,
+    seed: mixture.SeedOption = 0,
     engine: options.EngineOption = options.Engine.AUTO,
     workers: options.WorkersOption = None,
     pool: options.PoolOption = options.Pool.AUTO,
@@ -49,27 +51,27 @@ def train(
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on text files, and save it as a folder."""
-    if special_token and no_special_tokens:
-        raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
     sizes = parse_vocab_sizes(vocab_size, eval_files)
-    with shown_progress(progress, *rooms(verify)) as show:
+    specials = options.chosen_special_tokens(special_token, no_special_tokens)
+    files = training_files(context, inputs, from_counts)
+    with shown_progress(progress, *rooms(verify)) as show, profiled(profile):
         import bpenb
 
         settings = {
-            "special_tokens": () if no_special_tokens else special_token or [options.DEFAULT_SPECIAL_TOKEN],
-            "pattern": pattern,
             "ties": ties.value,
             "min_frequency": min_frequency,
             "max_token_length": max_token_length,
+            "min_word_count": min_word_count,
             "workers": bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
             "progress": show,
             "errors": errors.value,
             "engine": engine.value,
+            "max_bytes_per_source": max_bytes_per_source,
+            "sample": sample,
+            "seed": seed,
             "verify": verify,
         }
-        with profiled(profile):
-            if len(sizes) == 1:
-                show_result = train_one(inputs, sizes[0], settings, output, force)
-            else:
-                show_result = train_several(inputs, sizes, eval_files or [], settings, output, force)
+        check_output(output, force, len(sizes))
+        source, settings = prepare_source(files, from_counts, specials, pattern, settings)
+        show_result = train_all(source, sizes, eval_files or [], settings, output, force)
     show_result()
