@@ -3,6 +3,9 @@
     train, train_from_iterator, train_from_counts     text or counts → Tokenizer
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
+    count_to_file, merge_counts, merge_to_file        shards of a corpus → files → WordCounts
+    train_sweep                                       text or counts → a tokenizer for each vocab size
+    verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
     Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
@@ -15,19 +18,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bpenb.api import (
+    from bpenb.api import train, train_bpe, train_from_counts, train_from_iterator
+    from bpenb.api_counts import (
+        count_to_file,
         count_words,
         count_words_from_iterator,
-        train,
-        train_bpe,
-        train_from_counts,
-        train_from_iterator,
+        merge_counts,
+        merge_to_file,
     )
     from bpenb.counting import WordCounts, Workforce
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
+    from bpenb.sweep import train_sweep
+    from bpenb.sweep_table import Sweep
     from bpenb.training import Checkpoint, apply_merges, learn_merges
+    from bpenb.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -35,29 +41,45 @@ __all__ = [
     "BpenbError",
     "Checkpoint",
     "Progress",
+    "Sweep",
     "Tokenizer",
+    "Verification",
     "WordCounts",
     "Workforce",
     "__version__",
     "apply_merges",
+    "count_to_file",
     "count_words",
     "count_words_from_iterator",
     "learn_merges",
+    "merge_counts",
+    "merge_to_file",
     "train",
     "train_bpe",
     "train_from_counts",
     "train_from_iterator",
+    "train_sweep",
+    "verify",
 ]
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
     "Progress": "bpenb.progress",
+    "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",
+    "Verification": "bpenb.verification",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
     "apply_merges": "bpenb.training",
+    "count_to_file": "bpenb.api_counts",
+    "count_words": "bpenb.api_counts",
+    "count_words_from_iterator": "bpenb.api_counts",
     "learn_merges": "bpenb.training",
+    "merge_counts": "bpenb.api_counts",
+    "merge_to_file": "bpenb.api_counts",
+    "train_sweep": "bpenb.sweep",
+    "verify": "bpenb.verification",
 }
 
 

@@ -11,6 +11,7 @@ changes, it is another folder.
 
     BPENB_CACHE_DIR=PATH   where the folders are (default: the user's cache folder)
     BPENB_CACHE=0          keep nothing on disk
+    BPENB_VECTORS=0        look bytes up, where comparing many at once is slow (default: by processor)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import platform
 import re
 import sys
 import threading
@@ -34,13 +36,19 @@ import numpy as np
 from numba import prange
 from numba.core import event
 
-__all__ = ["JIT_DISABLED", "ParallelKernel", "cache_folder", "first_compile", "helper", "is_compiled",
-           "kernel", "parallel_entry_is_cheap", "parallel_kernel", "prange", "thread_count"]  # fmt: skip
+__all__ = ["HAS_VECTOR_MASKS", "JIT_DISABLED", "ParallelKernel", "cache_folder", "first_compile", "helper",
+           "is_compiled", "kernel", "parallel_entry_is_cheap", "parallel_kernel", "prange",
+           "thread_count"]  # fmt: skip
 
 Kernel: TypeAlias = Callable[..., Any]  # kernels carry no annotations: Numba would not read them
 
 _CONFIG: Any = numba.config
 JIT_DISABLED = bool(_CONFIG.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: kernels are plain Python
+
+# Where LLVM turns a vector of answers into a bit mask in a few instructions; BPENB_VECTORS=0 or 1 decides.
+_VECTOR_MACHINES = ("x86_64", "amd64", "i386", "i686", "aarch64", "arm64")
+_by_machine = "1" if platform.machine().lower() in _VECTOR_MACHINES else "0"
+HAS_VECTOR_MASKS = os.environ.get("BPENB_VECTORS", _by_machine) != "0"
 
 _PACKAGE = Path(__file__).parent
 _DECORATED = re.compile(rb"^@(?:kernel|helper|parallel_kernel|intrinsic)\b", re.MULTILINE)
@@ -77,7 +85,7 @@ def _kernel_sources() -> dict[str, bytes]:
 def _fingerprint() -> str:
     """Hash everything that decides what a kernel compiles to."""
     digest = hashlib.sha256()
-    flags = [(name, getattr(_CONFIG, name)) for name in _FLAGS]
+    flags = [(name, getattr(_CONFIG, name)) for name in _FLAGS] + [("VECTORS", HAS_VECTOR_MASKS)]
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3])
     digest.update(repr((versions, flags)).encode())
     for name, source in _kernel_sources().items():

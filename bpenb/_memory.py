@@ -12,6 +12,7 @@ from bpenb.errors import TrainingError
 __all__ = [
     "LEAST_MEMORY",
     "format_memory",
+    "parse_amount",
     "parse_memory",
     "peak_rss_bytes",
     "release_free_memory",
@@ -42,9 +43,7 @@ def parse_memory(max_memory: int | str | None) -> int | None:
     """
     if max_memory is None:
         return None
-    if isinstance(max_memory, bool) or not isinstance(max_memory, int | str):
-        raise TypeError(f"max_memory must be an int, a str or None, not {type(max_memory).__name__}")
-    n_bytes = max_memory if isinstance(max_memory, int) else _read_amount(max_memory)
+    n_bytes = parse_amount("max_memory", max_memory)
     if n_bytes < LEAST_MEMORY:
         raise TrainingError(
             f"max_memory is {max_memory!r}; it must be at least {format_memory(LEAST_MEMORY)}, "
@@ -53,12 +52,22 @@ def parse_memory(max_memory: int | str | None) -> int | None:
     return n_bytes
 
 
-def _read_amount(text: str) -> int:
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+def parse_amount(name: str, amount: int | str) -> int:
+    """Return an amount in bytes, written as in `parse_memory`; `name` is for messages.
+
+    Example:
+        >>> parse_amount("max_bytes_per_source", "1.5MB")
+        1500000
+    """
+    if isinstance(amount, bool) or not isinstance(amount, int | str):
+        raise TypeError(f"{name} must be an int, a str or None, not {type(amount).__name__}")
+    if isinstance(amount, int):
+        return amount
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", amount)
     unit = _UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None:
         raise TrainingError(
-            f"max_memory is {text!r}; it must be a number of bytes, or such as '512MB', '2GB' or '2GiB'"
+            f"{name} is {amount!r}; it must be a number of bytes, or such as '512MB', '2GB' or '2GiB'"
         )
     return int(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
 

@@ -1,139 +1,45 @@
-"""The public verbs: count, train. Each is a door: it checks everything, then runs room after room.
+"""The public verbs of training. Each is a door: it checks everything, then runs room after room.
 
 files or documents → count → WordCounts → learn → merges → BPEModel → Tokenizer
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
+from bpenb.api_counts import END_OF_TEXT, Path, Pattern, Workers, workforce_of
 from bpenb.base import BaseOption
-from bpenb.corpus import normalize_special_tokens
+from bpenb.corpus import Documents, Mixture, WeightedFiles, normalize_special_tokens
 from bpenb.counting import (
     CountResult,
     CountSettings,
     EngineOption,
     WordCounts,
-    Workforce,
+    check_min_word_count,
     count_documents,
     count_files,
+    drop_rare_words,
 )
 from bpenb.encoding import Tokenizer
 from bpenb.errors import CountsError
-from bpenb.going_on import END_OF_TEXT, CheckpointOption, Start, open_start
-from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.going_on import CheckpointOption, Start, open_start
+from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_memory
+from bpenb.verification import verify_training
 
-__all__ = [
-    "count_words",
-    "count_words_from_iterator",
-    "train",
-    "train_bpe",
-    "train_from_counts",
-    "train_from_iterator",
-]
-
-Path: TypeAlias = str | os.PathLike[str]
-Files: TypeAlias = Path | Sequence[Path]
-Pattern: TypeAlias = str | SplitPattern
-Workers: TypeAlias = int | Workforce | None
-
-
-# --- counting -------------------------------------------------------------------------------------
-
-
-def count_words(
-    files: Files,
-    *,
-    pattern: Pattern = "gpt2",
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: Workers = None,
-    progress: ProgressOption = None,
-    errors: Utf8Errors = "strict",
-    engine: EngineOption = "auto",
-    max_memory: int | str | None = None,
-) -> WordCounts:
-    """Count the words of files.
-
-    Args:
-        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
-        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
-        special_tokens: they separate documents and are never counted.
-        workers: how many work at once; None: as many as there are processors. A `Workforce` says
-            more (threads or processes, unit of work). The result is the same for any.
-        progress: None, True for a bar on stderr, or a callable that takes a `Progress`.
-        errors: `strict`, or `replace` to read U+FFFD where text is not UTF-8.
-        engine: `auto` takes the compiled engine for the known patterns, `regex` for others.
-        max_memory: bytes, or such as `512MB` or `2GB`, at least 256 MB: the most that this process
-            and its workers hold together; words that do not fit go to temporary files (in
-            $BPENB_TMPDIR, if that is set), and are merged at the end. None for no limit.
-
-    Returns:
-        Distinct words ascending by their bytes, with int64 counts.
-
-    Raises:
-        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
-        CountsError: the distinct words alone do not fit into `max_memory`.
-        PatternError, TrainingError: an option out of its range.
-        TypeError: an argument of a wrong type.
-        WorkerError: a worker process failed or died.
-
-    Example:
-        >>> from pathlib import Path
-        >>> _ = Path("corpus.txt").write_text("low low<|endoftext|>low")
-        >>> count_words("corpus.txt").to_dict()
-        {b' low': 1, b'low': 2}
-    """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    return count_files(files, settings, _workforce(workers, max_memory), make_reporter(progress)).counts
-
-
-def count_words_from_iterator(
-    documents: Iterable[str | bytes],
-    *,
-    pattern: Pattern = "gpt2",
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    workers: Workers = None,
-    progress: ProgressOption = None,
-    errors: Utf8Errors = "strict",
-    engine: EngineOption = "auto",
-    max_memory: int | str | None = None,
-) -> WordCounts:
-    """Count the words of documents; options, result and errors as of `count_words`.
-
-    Args:
-        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
-            exception that it raises reaches the caller as it is.
-
-    Raises:
-        TypeError: a document of another type.
-
-    Example:
-        >>> count_words_from_iterator(["low low", b"low"]).to_dict()
-        {b' low': 1, b'low': 2}
-    """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    return count_documents(
-        documents, settings, _workforce(workers, max_memory), make_reporter(progress)
-    ).counts
+__all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
 
 
 # --- training -------------------------------------------------------------------------------------
 
 
 def train(
-    files: Files,
+    files: WeightedFiles,
     *,
     vocab_size: int = 32000,
     special_tokens: Iterable[str] | None = END_OF_TEXT,
@@ -146,6 +52,11 @@ def train(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    min_word_count: int = 1,
+    max_bytes_per_source: int | str | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    verify: bool = False,
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
@@ -153,7 +64,8 @@ def train(
     """Train a tokenizer on files.
 
     Args:
-        files: a path or a list of paths, plain UTF-8 text; each file begins a new document.
+        files: a path, a list of paths, or a mapping of paths to weights (how often each file's words
+            count); plain UTF-8 text; each file begins a new document.
         vocab_size: tokens at most, the 256 bytes and the special tokens included.
         special_tokens: they separate documents and are never learned.
         pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package; None: gpt2.
@@ -164,6 +76,9 @@ def train(
         workers, progress, errors, engine: as of `count_words`.
         max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
             words, and is refused if that does not fit.
+        min_word_count: words that occur less often are left out; the report says how much that is.
+        max_bytes_per_source, sample, seed: as of `count_words`.
+        verify: hold the result against slow, simple code (bpenb/verification.py).
         base: a tokenizer, or its path, to go on from. Its ids and merges stay, new ones follow; pattern
             and ties are its own, and `special_tokens` names further ones.
         checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
@@ -176,7 +91,9 @@ def train(
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
         FormatError, OutputError: a base or checkpoint that cannot be read, or is there already.
-        PatternError, TrainingError: an option out of its range, or not that of base or checkpoint.
+        PatternError, TrainingError: an option out of its range, or not that of base or checkpoint;
+            before any work.
+        VerificationError: the result is wrong, as `verify` found.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
 
@@ -189,15 +106,16 @@ def train(
     """
     start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
-    workforce = _workforce(workers, max_memory)
-    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers)
+    workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    mixture = Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, workforce, reporter)
-    return _learn(counted, start, options, vocab_size, reporter)
+    counted = count_files(files, settings, workforce, reporter, mixture)
+    return _learn(counted, start, options, vocab_size, reporter, least, verify)
 
 
 def train_from_iterator(
-    documents: Iterable[str | bytes],
+    documents: Documents,
     *,
     vocab_size: int = 32000,
     special_tokens: Iterable[str] | None = END_OF_TEXT,
@@ -210,6 +128,10 @@ def train_from_iterator(
     errors: Utf8Errors = "strict",
     engine: EngineOption = "auto",
     max_memory: int | str | None = None,
+    min_word_count: int = 1,
+    sample: float | None = None,
+    seed: int = 0,
+    verify: bool = False,
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
@@ -217,8 +139,8 @@ def train_from_iterator(
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
     Args:
-        documents: an iterable of whole documents, `str` or `bytes`; never looked up on disk. An
-            exception that it raises reaches the caller as it is.
+        documents: an iterable of whole documents, `str` or `bytes`, or of batches of them, as of
+            `count_words_from_iterator`.
 
     Raises:
         TypeError: a document of another type.
@@ -229,11 +151,12 @@ def train_from_iterator(
     """
     start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
-    workforce = _workforce(workers, max_memory)
-    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers)
+    workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    mixture = Mixture(sample=sample, seed=seed)
     reporter = make_reporter(progress)
-    counted = count_documents(documents, settings, workforce, reporter)
-    return _learn(counted, start, options, vocab_size, reporter)
+    counted = count_documents(documents, settings, workforce, reporter, mixture)
+    return _learn(counted, start, options, vocab_size, reporter, least, verify)
 
 
 def train_from_counts(
@@ -247,6 +170,8 @@ def train_from_counts(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
+    min_word_count: int = 1,
+    verify: bool = False,
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
@@ -254,7 +179,7 @@ def train_from_counts(
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
     Args:
-        counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict` or a merge of these.
+        counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict`, or `merge_counts`.
         special_tokens, pattern: those of the counts; naming others is an error.
 
     Raises:
@@ -278,9 +203,10 @@ def train_from_counts(
                 f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
             )
     start = open_start(base, checkpoint, resume, counts.pattern, counts.special_tokens, ties)
-    options = start.options(vocab_size, min_frequency, max_token_length, workers)
+    least = check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workers, least)
     counted = CountResult(counts, counts.n_bytes, 0)
-    return _learn(counted, start, options, vocab_size, make_reporter(progress))
+    return _learn(counted, start, options, vocab_size, make_reporter(progress), least, verify)
 
 
 def train_bpe(
@@ -314,22 +240,25 @@ def train_bpe(
 # --- behind the doors -----------------------------------------------------------------------------
 
 
-def _workforce(workers: Workers, max_memory: int | str | None) -> Workforce:
-    """Return who counts, with a memory budget if one is given beside it."""
-    workforce = workers if isinstance(workers, Workforce) else Workforce(workers)
-    return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
-
-
 def _learn(
-    counted: CountResult, start: Start, options: LearningOptions, vocab_size: int, reporter: Reporter
+    counted: CountResult,
+    start: Start,
+    options: LearningOptions,
+    vocab_size: int,
+    reporter: Reporter,
+    min_word_count: int,
+    verify: bool,
 ) -> Tokenizer:
-    counts = counted.counts
+    counts, dropped = drop_rare_words(counted.counts, min_word_count)
+    counted = counted._replace(counts=counts, dropped_words=dropped)
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
     result = start.learn(counts, options, reporter)
     started = time.perf_counter()
     model = start.model(result, counts)
-    gains = start.gains(counts, options, result)
     reporter.phase_seconds["model"] = time.perf_counter() - started
-    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds)
-    return Tokenizer.from_model(model, warm=False, report=report | {"base": gains})
+    n_given = start.n_base_merges
+    checked = verify_training(counts, options, result, model, reporter, n_given) if verify else None
+    seconds, gains = reporter.phase_seconds, start.gains(counts, result)
+    report = training_report(counted, options, vocab_size, result, model, seconds, checked, gains)
+    return Tokenizer.from_model(model, warm=False, report=report)

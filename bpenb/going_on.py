@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bpenb.api_counts import END_OF_TEXT
 from bpenb.base import Base, BaseOption, open_base
 from bpenb.corpus import normalize_special_tokens
 from bpenb.counting import WordCounts
@@ -22,14 +23,13 @@ from bpenb.training import (
     learn,
     learning_options,
     open_checkpoint,
+    replay_merges,
     training_identity,
 )
 
-__all__ = ["END_OF_TEXT", "CheckpointOption", "Start", "open_start"]
+__all__ = ["CheckpointOption", "Start", "open_start"]
 
 CheckpointOption = Checkpoint | str | os.PathLike[str] | None
-
-END_OF_TEXT = ("<|endoftext|>",)  # the default: this very object, so that naming the same can be told
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,14 @@ class Start:
     checkpoint: OpenCheckpoint | None
 
     def options(
-        self, vocab_size: int, min_frequency: int, max_token_length: int | None, workers: int | None
+        self,
+        vocab_size: int,
+        min_frequency: int,
+        max_token_length: int | None,
+        workers: int | None,
+        min_word_count: int,
     ) -> LearningOptions:
-        """Return the options of the training.
+        """Return the options of the training, and compare them with those of the checkpoint.
 
         Raises:
             TrainingError: one that is out of its range, or not that of the checkpoint.
@@ -66,10 +71,18 @@ class Start:
             options = learning_options((), 256, self.ties, min_frequency, max_token_length, workers)
             options = options._replace(n_merges=n_merges)
         if self.checkpoint is not None:
-            base_digest = None if self.base is None else self.base.digest()
-            identity = training_identity(options, self.pattern.regex, self.special_tokens, base_digest)
+            identity = training_identity(options, self.pattern.regex, self.special_tokens)
+            identity |= {"min_word_count": min_word_count, "base (SHA-256)": self._base_digest()}
             self.checkpoint.check_settings(identity, options, vocab_size)
         return options
+
+    def _base_digest(self) -> str | None:
+        return None if self.base is None else self.base.digest()
+
+    @property
+    def n_base_merges(self) -> int:
+        """Merges at the front that are those of the base."""
+        return 0 if self.base is None else self.base.model.n_merges
 
     def learn(self, counts: WordCounts, options: LearningOptions, reporter: Reporter) -> MergeResult:
         """Learn what follows the merges that there are, and keep the merges if they are to be kept.
@@ -112,20 +125,17 @@ class Start:
             unicode_version=counts.unicode_version,
         )
 
-    def gains(
-        self, counts: WordCounts, options: LearningOptions, result: MergeResult
-    ) -> dict[str, Any] | None:
+    def gains(self, counts: WordCounts, result: MergeResult) -> dict[str, Any] | None:
         """Return what report.json tells of the base: its size, bytes per token before and after; or None."""
         if self.base is None:
             return None
-        only_base = options._replace(n_merges=self.base.model.n_merges)
-        before = learn(counts, only_base, None, self.base.given, order=self.base.byte_order).n_tokens_left
-        n_bytes, after = counts.n_bytes, result.n_tokens_left
+        replay = replay_merges(counts, self.base.given.merges, self.base.byte_order)
+        before, after = replay.tokens_left(self.n_base_merges), result.n_tokens_left
         return {
             "n_vocab": self.base.model.n_vocab,
-            "merges": self.base.model.n_merges,
-            "bytes_per_token_before": n_bytes / before if before else None,
-            "bytes_per_token_after": n_bytes / after if after else None,
+            "merges": self.n_base_merges,
+            "bytes_per_token_before": counts.n_bytes / before if before else None,
+            "bytes_per_token_after": counts.n_bytes / after if after else None,
         }
 
 
@@ -150,6 +160,7 @@ def open_start(
         FormatError, OutputError: a base or a checkpoint that cannot be read, or not written.
         PatternError: an unknown pattern.
     """
+    # The default is this very object, so a caller who names the same tokens is told from one who does not.
     is_named = special_tokens is not None and special_tokens is not END_OF_TEXT
     named = normalize_special_tokens(special_tokens if is_named and special_tokens is not None else ())
     opened = None

@@ -27,7 +27,14 @@ from bpenb._arrays import (
     ranges_to_bytes,
 )
 from bpenb._byte_map import BYTE_TO_CHARACTER
-from bpenb._vocab_checks import MergeError, check_merge, check_specials, checked_special_names, checked_vocab
+from bpenb._vocab_checks import (
+    MAX_IDS,
+    MergeError,
+    check_merge,
+    check_specials,
+    checked_special_names,
+    checked_vocab,
+)
 from bpenb.errors import ModelError
 from bpenb.patterns import SplitPattern, resolve_pattern
 
@@ -141,22 +148,38 @@ class BPEModel:
             ModelError, TypeError: as in `from_vocab`.
         """
         ordinary = checked_vocab(vocab)
+        rows, results = _resolve_merges(merges, _ids_by_bytes(ordinary))
+        merge_rows = np.array(rows, dtype=np.int32).reshape(-1, 2)
+        how = (pattern, ties, engine, unicode_version)
+        return cls._assemble(ordinary, special_ids, merge_rows, np.array(results, dtype=np.int32), *how)
+
+    @classmethod
+    def _assemble(
+        cls,
+        ordinary: Mapping[int, bytes],
+        special_ids: Mapping[str, int],
+        merges: IdArray,
+        merge_ids: IdArray,
+        pattern: str | SplitPattern,
+        ties: str,
+        engine: str,
+        unicode_version: str,
+    ) -> BPEModel:
+        """Return the model of ordinary tokens whose merges are known to be right."""
         tokens = check_specials(ordinary, special_ids)
         if not tokens:
             raise ModelError("the vocab is empty")
         id_of = _ids_by_bytes(ordinary)
-        rows, results = _resolve_merges(merges, id_of)
-        n_vocab = max(tokens) + 1
-        lengths = np.zeros(n_vocab, dtype=np.int64)
-        for token_id, token in tokens.items():
-            lengths[token_id] = len(token)
-        joined = b"".join(tokens[token_id] for token_id in sorted(tokens))
+        ids = np.fromiter(tokens, dtype=np.int64, count=len(tokens))
+        lengths = np.zeros(int(ids.max()) + 1, dtype=np.int64)
+        lengths[ids] = np.fromiter(map(len, tokens.values()), dtype=np.int64, count=len(tokens))
+        joined = b"".join([tokens[token_id] for token_id in sorted(tokens)])
         byte_ids = [id_of.get(bytes([byte]), NO_TOKEN) for byte in range(N_BYTES)]
         return cls(
             token_bytes=np.frombuffer(joined, dtype=np.uint8),
             token_offsets=offsets_from_lengths(lengths),
-            merges=np.array(rows, dtype=np.int32).reshape(-1, 2),
-            merge_ids=np.array(results, dtype=np.int32),
+            merges=merges,
+            merge_ids=merge_ids,
             byte_ids=np.array(byte_ids, dtype=np.int32),
             special_tokens=dict(special_ids),
             pattern=resolve_pattern(pattern),
@@ -200,13 +223,15 @@ class BPEModel:
         """
         names = checked_special_names(special_tokens)
         learned = [bytes([byte]) for byte in byte_order.tolist()]
-        pairs = [(int(left), int(right)) for left, right in merges.tolist()]
-        for left, right in pairs:
+        for left, right in merges.tolist():
             learned.append(learned[left] + learned[right])
         special_ids, ids = _layout(ties, names, learned)
-        merge_bytes = [(learned[left], learned[right]) for left, right in pairs]
+        if max(ids) >= MAX_IDS:
+            raise ModelError(f"{len(merges)} merges make more ids than the {MAX_IDS} that a vocab may have")
+        id_of = np.array(ids, dtype=np.int32)  # by learning id
         vocab = dict(zip(ids, learned, strict=True))
-        return cls.from_ids(vocab, merge_bytes, special_ids, pattern, ties, engine, unicode_version)
+        how = (pattern, ties, engine, unicode_version)
+        return cls._assemble(vocab, special_ids, id_of[merges], id_of[N_BYTES:], *how)
 
     @property
     def n_vocab(self) -> int:

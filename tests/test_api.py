@@ -12,7 +12,7 @@ from pathlib import Path
 import bpenb
 import pytest
 from bpenb import WordCounts
-from bpenb.errors import BpenbError, CorpusError, CountsError, PatternError, TrainingError
+from bpenb.errors import BpenbError, CorpusError, CountsError, OutputError, PatternError, TrainingError
 
 
 def merges_of(text: str, n_merges: int = 50, **options: object) -> list[str]:
@@ -81,6 +81,10 @@ def test_special_tokens_in_vocab() -> None:
         ({"errors": "ignore"}, BpenbError, "errors is 'ignore'"),
         ({"engine": "rust"}, BpenbError, "engine is 'rust'"),
         ({"progress": 3}, TypeError, "progress must be"),
+        ({"min_word_count": 0}, CountsError, "min_word_count is 0"),
+        ({"min_word_count": 1.0}, TypeError, "min_word_count must be an int"),
+        ({"sample": 2}, CorpusError, "sample is 2"),
+        ({"seed": -1}, CorpusError, "seed is -1"),
     ],
 )
 def test_bad_options_before_any_work(
@@ -141,6 +145,71 @@ def test_documents_are_never_looked_up_on_disk(tmp_path: Path) -> None:
     path.write_text("other words")
     counts = bpenb.count_words_from_iterator([str(path)])
     assert b"other" not in counts.to_dict()
+
+
+def test_rare_words_are_left_out_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("low low low lower lower once")
+    options = {"vocab_size": 300, "special_tokens": (), "min_word_count": 2}
+    counts = bpenb.count_words(path, special_tokens=())
+    kept, dropped = counts.drop_rare(2)
+    assert kept.to_dict() == {b" low": 2, b" lower": 2}
+    expected = bpenb.train_from_counts(kept, vocab_size=300)
+    for tokenizer in (
+        bpenb.train(path, **options),  # type: ignore[arg-type]
+        bpenb.train_from_iterator([path.read_text()], **options),  # type: ignore[arg-type]
+        bpenb.train_from_counts(counts, vocab_size=300, min_word_count=2),
+    ):
+        assert tokenizer.merges == expected.merges
+        assert tokenizer.report is not None
+        assert tokenizer.report["dropped_words"] == dropped._asdict()
+        assert tokenizer.report["sizes"]["distinct_words"] == 2
+    assert dropped == (2, 2, 2, 8, 8 / 28)
+
+
+def test_mixtures_of_files(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("low lower<|endoftext|>" * 40)
+    b.write_text("zebra zebras<|endoftext|>" * 40)
+    weighted = bpenb.train({a: 1, b: 5}, vocab_size=270)
+    assert weighted.merges == bpenb.train([a, b, b, b, b, b], vocab_size=270).merges
+    assert weighted.report is not None and weighted.report["mixture"]["weights"][1]["weight"] == 5
+    sampled = [bpenb.count_words([a, b], sample=0.5, seed=1, workers=n) for n in (1, 3)]
+    assert sampled[0].equals(sampled[1]) and 10 < sampled[0].to_dict()[b"low"] < 30
+    capped = bpenb.count_words([a, b], max_bytes_per_source=101)
+    assert capped.to_dict() == {b" lower": 5, b" zebras": 4, b"low": 5, b"zebra": 4}
+    shards = [bpenb.count_words([a, b], shard=f"{i}/3") for i in (1, 2, 3)]
+    assert bpenb.merge_counts(shards).equals(bpenb.count_words([a, b]))
+    with pytest.raises(CountsError, match="shards 2 of 3"):
+        bpenb.merge_counts([shards[0], shards[2]])
+    with pytest.raises(CountsError, match="1 ≤ i ≤ n"):
+        bpenb.count_words(a, shard="4/3")
+
+
+def test_counts_to_files_and_together(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("low low lower " * 300)
+    names = [tmp_path / f"{i}.npz" for i in (1, 2)]
+    for i, name in enumerate(names, 1):
+        report = bpenb.count_to_file(path, name, shard=f"{i}/2", workers=1)
+        assert report["status"] == "counted" and report["seconds"]["count"] > 0
+        assert bpenb.count_to_file(path, name, shard=f"{i}/2")["status"] == "complete"
+    report = bpenb.merge_to_file(names, tmp_path / "all.npz")
+    assert WordCounts.load(tmp_path / "all.npz").equals(bpenb.count_words(path))
+    assert (report["words"], report["missing"], report["dropped_words"]["n_words"]) == (4, "", 0)
+    with pytest.raises(OutputError, match="holds shard 1/2"):
+        bpenb.count_to_file(path, names[0])
+
+
+def test_an_empty_shard_is_complete_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("word")
+    for _ in range(2):
+        statuses = [
+            bpenb.count_to_file(path, tmp_path / f"{i}.npz", shard=f"{i}/3")["status"] for i in (1, 2, 3)
+        ]
+    assert statuses == ["complete"] * 3
+    assert bpenb.merge_counts([tmp_path / f"{i}.npz" for i in (1, 2, 3)]).to_dict() == {b"word": 1}
 
 
 def test_report_tells_what_was_done(tmp_path: Path) -> None:

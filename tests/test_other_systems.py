@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -109,3 +111,27 @@ def test_an_error_in_the_block_leaves_nothing_and_keeps_its_name(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OutputError, match="cannot be written"), atomic_write(tmp_path / "no" / "folder"):
         pass
+
+
+def test_counting_without_vector_compares(tmp_path: Path) -> None:
+    """Where they are slow, bytes are looked up: other kernels, in a folder of their own, the same words."""
+    text = tmp_path / "text.txt"
+    text.write_text(
+        "It's 12 o'clock, \u00e9t\u00e9\u3000\u4e2d\u6587\r\n\tno_way() /* 99 */ \U0001f600!\n" * 40,
+        encoding="utf-8",
+    )
+    code = (
+        "import sys, bpenb, bpenb._jit as jit; sys.stdout.reconfigure(encoding='utf-8')\n"
+        "counts = [bpenb.count_words(sys.argv[1], pattern=p, workers=1) for p in ('gpt2', 'o200k')]\n"
+        "print(jit.cache_folder().name, [c.to_dict() for c in counts], sep='\\n')"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(text)],
+            env=os.environ | {"BPENB_VECTORS": vectors},
+            capture_output=True, text=True, check=True, encoding="utf-8",
+        ).stdout.splitlines()
+        for vectors in ("0", "1")
+    ]  # fmt: skip
+    assert found[0][0] != found[1][0]
+    assert found[0][1] == found[1][1] and "o'clock" not in found[0][1]

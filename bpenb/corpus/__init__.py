@@ -1,24 +1,49 @@
-"""Corpora: the only reader of files and iterables, and the only one who cuts them."""
+"""Corpora: the only reader of files and iterables, and the only one who cuts them.
 
-from bpenb.corpus.blocks import FilledRoom, TakeRoom, TextRoom, fill_from_documents, fill_from_files
+files → [cap, share, weight] → sources → ranges for processes, or buffers for threads
+iterables of documents, or of batches of them → batches → tasks, or buffers
+                                    a sample of documents is taken where text is read
+"""
+
+from bpenb.corpus.blocks import fill_from_documents, fill_from_files
 from bpenb.corpus.cuts import CutFinder
-from bpenb.corpus.documents import batch_documents, encode_document, encode_documents
-from bpenb.corpus.files import FileRange, Files, TextBlock, plan_ranges, read_stream, resolve_files
+from bpenb.corpus.documents import Documents, batch_documents, encode_batches, encode_document
+from bpenb.corpus.files import FileRange, Files, TextBlock, read_stream, resolve_files
+from bpenb.corpus.mixture import Mixture
+from bpenb.corpus.ranges import plan_ranges
 from bpenb.corpus.reader import read_range
+from bpenb.corpus.rooms import FilledRoom, TakeRoom, TextRoom
+from bpenb.corpus.sampling import DocumentSampler
+from bpenb.corpus.sources import (
+    Source,
+    WeightedFiles,
+    check_weight,
+    corpus_identity,
+    resolve_sources,
+    share_of,
+    total_bytes,
+)
 from bpenb.corpus.specials import SpecialScanner, normalize_special_tokens
 
 __all__ = [
     "CutFinder",
+    "DocumentSampler",
+    "Documents",
     "FileRange",
     "Files",
     "FilledRoom",
+    "Mixture",
+    "Source",
     "SpecialScanner",
     "TakeRoom",
     "TextBlock",
     "TextRoom",
+    "WeightedFiles",
     "batch_documents",
+    "check_weight",
+    "corpus_identity",
+    "encode_batches",
     "encode_document",
-    "encode_documents",
     "fill_from_documents",
     "fill_from_files",
     "normalize_special_tokens",
@@ -26,4 +51,7 @@ __all__ = [
     "read_range",
     "read_stream",
     "resolve_files",
+    "resolve_sources",
+    "share_of",
+    "total_bytes",
 ]

@@ -7,99 +7,81 @@ or documents share a buffer.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, Int64Array
+from bpenb._arrays import ByteArray
 from bpenb.corpus.cuts import CutFinder
+from bpenb.corpus.rooms import FilledRoom, TakeRoom, TextRoom
+from bpenb.corpus.sampling import DocumentSample, DocumentSampler
+from bpenb.corpus.sources import Source, as_source
 from bpenb.errors import CorpusError
 
-__all__ = ["FilledRoom", "TakeRoom", "TextRoom", "fill_from_documents", "fill_from_files"]
+__all__ = ["fill_from_documents", "fill_from_files"]
 
 _WINDOW = 1 << 12  # bytes looked at for the last cut; mostly a word is enough
 
 
-class TextRoom(Protocol):
-    """A buffer for text, as scanners have them."""
-
-    text: ByteArray
-
-    @property
-    def capacity(self) -> int:
-        """Bytes of text that there is room for."""
-        ...
-
-    def grow(self, capacity: int) -> None:
-        """Make room for more text, keeping what `set_length` spoke of."""
-        ...
-
-    def set_length(self, n_bytes: int) -> None:
-        """Say how much text there is."""
-        ...
+class _Readable(Protocol):
+    def readinto(self, view: memoryview) -> int | None: ...
 
 
-TakeRoom: TypeAlias = Callable[[], TextRoom]
+class _Part:
+    """A part of a file, which is read like a whole one."""
+
+    def __init__(self, file: io.FileIO, source: Source) -> None:
+        file.seek(source.start)
+        self._file, self._source = file, source
+        self._left = source.n_bytes
+
+    def readinto(self, view: memoryview) -> int:
+        """Read the next bytes of the part."""
+        if self._left is not None:
+            view = view[: self._left]
+        n = self._file.readinto(view) or 0
+        if self._left is not None:
+            self._left -= n
+            if not n and self._left and len(view):
+                raise CorpusError(
+                    f"{self._source.path}: became shorter while it was read: {self._left:,} bytes before "
+                    f"byte {self._source.end} are gone"
+                )
+        return n
 
 
-class FilledRoom:
-    """A buffer with ranges of text; each is a document, or a stretch of one between safe cuts.
-
-    Attributes:
-        room: the buffer.
-        n_bytes: bytes in use.
-    """
-
-    def __init__(self, room: TextRoom) -> None:
-        self.room = room
-        self.n_bytes = 0
-        self._ends: list[int] = []
-        self._labels: list[tuple[str | int, int]] = []
-
-    def add(self, n_bytes: int, source: str | int, base: int) -> None:
-        """Note that the next bytes are text from `base` on of a file (its name) or document (its number)."""
-        self.n_bytes += n_bytes
-        self._ends.append(self.n_bytes)
-        self._labels.append((source, base))
-
-    @property
-    def ranges(self) -> Int64Array:
-        """int64[n, 2], first byte and end of each range."""
-        ends = np.array(self._ends, dtype=np.int64)
-        return np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1) if ends.size else ends.reshape(0, 2)
-
-    def label(self, range: int) -> tuple[str, int]:
-        """Return the name of a range's input, and the bytes of that input before it."""
-        source, base = self._labels[range]
-        return (source if isinstance(source, str) else f"document {source}"), base
-
-    def close(self) -> FilledRoom:
-        """Put the padding behind the text; returns itself."""
-        self.room.set_length(self.n_bytes)
-        return self
-
-
-def fill_from_files(paths: Iterable[Path], finder: CutFinder, take_room: TakeRoom) -> Iterator[FilledRoom]:
+def fill_from_files(
+    files: Iterable[Path | Source],
+    finder: CutFinder,
+    take_room: TakeRoom,
+    sampler: DocumentSampler | None = None,
+) -> Iterator[FilledRoom]:
     """Yield buffers with the text of files, in order.
 
     Args:
-        paths: regular files, pipes, whatever can be read from its start to its end.
+        files: regular files or parts of them; pipes, whatever can be read from its start to its end.
         finder: of the split pattern and special tokens.
         take_room: returns a free buffer; waits for one if need be.
+        sampler: decides which documents are kept; None: all.
 
     Raises:
         CorpusError: a file that cannot be read, or whose uncut text does not fit in memory.
     """
     filled = FilledRoom(take_room())
-    for path in paths:
+    for each in files:
+        source = as_source(each)
+        sample = sampler.of(source.number, source.start) if sampler else None
         try:
-            with path.open("rb", buffering=0) as file:
+            with source.path.open("rb", buffering=0) as opened:
+                file = _Part(opened, source) if source.start or source.end is not None else opened
                 if 2 * filled.n_bytes > filled.room.capacity:
                     yield filled.close()
                     filled = FilledRoom(take_room())
-                base, carry, at_end = 0, b"", False
+                base, carry, at_end = source.start, b"", False
                 while not at_end:
                     start = filled.n_bytes
                     end, at_end = _read_stretch(file, filled, carry)
@@ -109,24 +91,37 @@ def fill_from_files(paths: Iterable[Path], finder: CutFinder, take_room: TakeRoo
                         if cut is None:
                             end, at_end = _read_on(file, filled, end)
                             cut = end if at_end else None
-                    if cut > start:
-                        filled.add(cut - start, str(path), base)
-                    carry, base = filled.room.text[cut:end].tobytes(), base + cut - start
-                    if not at_end:
+                    carry = filled.room.text[cut:end].tobytes()
+                    _add(filled, cut - start, source, base, sample)
+                    base += cut - start
+                    if not at_end and (sample is None or 2 * filled.n_bytes > filled.room.capacity):
                         yield filled.close()
                         filled = FilledRoom(take_room())
         except OSError as error:
-            raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise CorpusError(f"{source.path}: cannot be read: {error.strerror or error}") from error
         except MemoryError:
             raise CorpusError(
-                f"{path}: holds no place to cut for {filled.room.capacity:,} bytes and more, which do not "
-                "fit in memory (or in max_memory); separate documents with a special token"
+                f"{source.path}: holds no place to cut for {filled.room.capacity:,} bytes and more, which do "
+                "not fit in memory (or in max_memory); separate documents with a special token"
             ) from None
     if filled.n_bytes:
         yield filled.close()
 
 
-def _read_stretch(file: io.RawIOBase, filled: FilledRoom, carry: bytes) -> tuple[int, bool]:
+def _add(filled: FilledRoom, n_bytes: int, source: Source, base: int, sample: DocumentSample | None) -> None:
+    """Take the next bytes of the buffer, or what a sample keeps of them, moved together."""
+    name = str(source.path)
+    if sample is None:
+        if n_bytes:
+            filled.add(n_bytes, name, base)
+        return
+    text, first = filled.room.text, filled.n_bytes
+    for start, end in sample.kept(text.data[first : first + n_bytes], base):
+        text[filled.n_bytes : filled.n_bytes + end - start] = text[first + start : first + end]
+        filled.add(end - start, name, base + start)
+
+
+def _read_stretch(file: _Readable, filled: FilledRoom, carry: bytes) -> tuple[int, bool]:
     """Put `carry` and what follows in the file into the buffer; returns the end and whether the file is."""
     start = filled.n_bytes
     room = filled.room
@@ -137,14 +132,14 @@ def _read_stretch(file: io.RawIOBase, filled: FilledRoom, carry: bytes) -> tuple
     return _fill(file, room, start + len(carry))
 
 
-def _read_on(file: io.RawIOBase, filled: FilledRoom, end: int) -> tuple[int, bool]:
+def _read_on(file: _Readable, filled: FilledRoom, end: int) -> tuple[int, bool]:
     """Double a buffer that holds no cut, and fill it further."""
     filled.room.set_length(end)
     filled.room.grow(2 * filled.room.capacity)
     return _fill(file, filled.room, end)
 
 
-def _fill(file: io.RawIOBase, room: TextRoom, end: int) -> tuple[int, bool]:
+def _fill(file: _Readable, room: TextRoom, end: int) -> tuple[int, bool]:
     view = room.text.data[: room.capacity]
     while end < len(view):
         n = file.readinto(view[end:])
@@ -168,33 +163,46 @@ def _last_cut(text: ByteArray, start: int, end: int, finder: CutFinder) -> int |
 
 
 def fill_from_documents(
-    documents: Iterable[bytes], finder: CutFinder, take_room: TakeRoom
+    batches: Iterable[list[bytes]], finder: CutFinder, take_room: TakeRoom
 ) -> Iterator[FilledRoom]:
     """Yield buffers with whole documents; a document larger than a buffer is cut at safe places.
 
     Args:
-        documents: UTF-8 bytes of each.
+        batches: lists of documents, UTF-8 bytes of each.
         finder: of the split pattern and special tokens.
         take_room: returns a free buffer; waits for one if need be.
     """
     filled = FilledRoom(take_room())
     parts: list[bytes] = []
-    for number, document in enumerate(documents):
-        if filled.n_bytes + len(document) > filled.room.capacity:
+    number = 0  # of the batch's first document
+    for batch in batches:
+        if len(batch) == 1 and len(batch[0]) <= filled.room.capacity - filled.n_bytes:  # most are, or none
+            parts += batch
+            filled.add_document(len(batch[0]), number)
+            number += 1
+            continue
+        ends = list(accumulate(map(len, batch)))
+        done = 0
+        while done < len(batch):
+            start = ends[done - 1] if done else 0
+            fit = bisect_right(ends, start + filled.room.capacity - filled.n_bytes)
+            if fit > done:
+                parts += batch[done:fit]
+                filled.add_documents(ends[done:fit], start, number + done)
+                done = fit
+                continue
             if parts:
                 yield _join(filled, parts)
                 filled, parts = FilledRoom(take_room()), []
-            if len(document) > filled.room.capacity:
-                for start, end in finder.spans(document, filled.room.capacity // 2):
+            if len(batch[done]) > filled.room.capacity:
+                for start, end in finder.spans(batch[done], filled.room.capacity // 2):
                     if filled.n_bytes:
                         yield _join(filled, parts)
                         filled = FilledRoom(take_room())
-                    filled.add(end - start, number, start)
-                    parts = [document[start:end]]
-                continue
-        if document:
-            parts.append(document)
-            filled.add(len(document), number, 0)
+                    filled.add(end - start, number + done, start)
+                    parts = [batch[done][start:end]]
+                done += 1
+        number += len(batch)
     if parts:
         yield _join(filled, parts)
 

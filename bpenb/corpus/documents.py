@@ -1,12 +1,17 @@
-"""Documents that a program hands over one by one, as `str` or `bytes`."""
+"""Documents that a program hands over, as `str` or `bytes`, one by one or in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, TypeAlias
 
 from bpenb.errors import CorpusError
 
-__all__ = ["batch_documents", "encode_document", "encode_documents"]
+__all__ = ["Documents", "batch_documents", "encode_batches", "encode_document"]
+
+# Anything with `tolist` (arrays of NumPy and Arrow) is a batch as well; no type can say so.
+Documents: TypeAlias = Iterable[str | bytes | list[str] | list[bytes] | tuple[str | bytes, ...] | Any]
 
 
 def encode_document(document: str | bytes, number: int) -> bytes:
@@ -38,36 +43,70 @@ def encode_document(document: str | bytes, number: int) -> bytes:
         ) from None
 
 
-def encode_documents(documents: Iterable[str | bytes]) -> Iterator[bytes]:
-    """Yield every document as bytes, lazily; an exception of the user's iterator passes through.
+def encode_batches(documents: Documents) -> Iterator[list[bytes]]:
+    """Yield the documents as bytes, in lists as they come: lazily, each item as it is asked for.
+
+    An exception of the user's iterator passes through. Documents are numbered through all batches.
 
     Args:
-        documents: an iterable of whole documents.
+        documents: an iterable of whole documents (`str`, `bytes`), or of batches of them: lists,
+            tuples, or arrays of NumPy or Arrow.
 
     Raises:
         CorpusError: a document that UTF-8 cannot spell.
         TypeError: one `str` or `bytes` in place of an iterable of them, or an item of another type.
 
     Example:
-        >>> list(encode_documents(["a", b"bc"]))
-        [b'a', b'bc']
+        >>> list(encode_batches(["a", b"bc", ["d", "é"]]))
+        [[b'a'], [b'bc'], [b'd', b'\\xc3\\xa9']]
     """
     if isinstance(documents, str | bytes | bytearray) or not isinstance(documents, Iterable):
         raise TypeError(
             f"documents must be an iterable of str or bytes, not {type(documents).__name__}; "
             "put a single document into a list"
         )
-    return (encode_document(document, number) for number, document in enumerate(documents))
+    return _encode_items(documents)
 
 
-def batch_documents(documents: Iterable[str | bytes], batch_bytes: int) -> Iterator[list[bytes]]:
+def _encode_items(documents: Iterable[Any]) -> Iterator[list[bytes]]:
+    number = 0
+    for item in documents:
+        if isinstance(item, str):
+            try:
+                yield [item.encode()]  # no call of ours: there may be millions
+            except UnicodeEncodeError:
+                encode_document(item, number)  # raises, and names it
+            number += 1
+        elif isinstance(item, bytes):
+            yield [item]
+            number += 1
+        else:
+            batch = _encode_batch(item, number)
+            yield batch
+            number += len(batch)
+
+
+def _encode_batch(item: Any, number: int) -> list[bytes]:
+    """Return a batch as bytes, without a call of ours for each document if all of them are `str`."""
+    if hasattr(item, "as_py"):  # a value of Arrow: a text or a list of texts
+        item = item.as_py()
+    batch = item.tolist() if hasattr(item, "tolist") else item
+    if not isinstance(batch, list | tuple):
+        return [encode_document(batch, number)]
+    try:
+        return list(map(str.encode, batch))
+    except (TypeError, UnicodeEncodeError):  # bytes among them, or what is no document: look at each
+        return [encode_document(document, number + k) for k, document in enumerate(batch)]
+
+
+def batch_documents(documents: Documents, batch_bytes: int) -> Iterator[list[bytes]]:
     """Yield the documents in order, in lists of about `batch_bytes`; none is cut.
 
     Nothing is read ahead of what is asked for, and an exception of the user's iterator passes
     through as it is.
 
     Args:
-        documents: an iterable of whole documents.
+        documents: as of `encode_batches`.
         batch_bytes: bytes at which a list is full (a document more is never left out).
 
     Raises:
@@ -78,10 +117,10 @@ def batch_documents(documents: Iterable[str | bytes], batch_bytes: int) -> Itera
         >>> list(batch_documents(["a", b"bc", "d"], 3))
         [[b'a', b'bc'], [b'd']]
     """
-    return _batches(encode_documents(documents), batch_bytes)
+    return _of_size(chain.from_iterable(encode_batches(documents)), batch_bytes)
 
 
-def _batches(documents: Iterator[bytes], batch_bytes: int) -> Iterator[list[bytes]]:
+def _of_size(documents: Iterator[bytes], batch_bytes: int) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     n_bytes = 0
     for data in documents:

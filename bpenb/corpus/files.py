@@ -11,7 +11,7 @@ from typing import IO, NamedTuple, TypeAlias
 from bpenb.corpus.cuts import CutFinder
 from bpenb.errors import CorpusError
 
-__all__ = ["FileRange", "Files", "TextBlock", "plan_ranges", "read_stream", "resolve_files"]
+__all__ = ["FileRange", "Files", "TextBlock", "next_cut", "plan_parts", "read_stream", "resolve_files"]
 
 Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
@@ -87,39 +87,40 @@ def _checked_path(file: object) -> Path:
     return path
 
 
-def plan_ranges(
-    paths: Iterable[Path], finder: CutFinder, range_bytes: int
+def plan_parts(
+    path: Path, start: int, end: int | None, finder: CutFinder, range_bytes: int
 ) -> Iterator[FileRange | TextBlock]:
-    """Yield ranges that cover the files in order, each of `range_bytes` or a little more.
+    """Yield ranges that cover a file, or a part of it, each of `range_bytes` or a little more.
 
     No range ends inside a pretoken or a special token. Only small windows around the planned ends
     are read, as the ranges are asked for. Where no cut is found a range is as long as it must be.
     What is no regular file (a pipe, a terminal) can be read only once: it is yielded as text.
 
     Args:
-        paths: files that exist.
+        path: a file that exists.
+        start, end: of the part, at safe cuts; an end of None is where the file ends.
         finder: of the split pattern and special tokens.
         range_bytes: bytes per range, at least 1.
 
     Raises:
         CorpusError: a file that cannot be read.
     """
-    for path in paths:
-        try:
-            if path.is_file():
-                yield from _plan_file(path, finder, range_bytes)
-            else:
-                yield from _plan_stream(path, finder, range_bytes)
-        except OSError as error:
-            raise CorpusError(f"{path}: cannot be read: {_reason(error)}") from error
+    try:
+        if path.is_file():
+            yield from _plan_file(path, start, end, finder, range_bytes)
+        else:
+            yield from _plan_stream(path, finder, range_bytes)
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {_reason(error)}") from error
 
 
-def _plan_file(path: Path, finder: CutFinder, range_bytes: int) -> Iterator[FileRange]:
+def _plan_file(
+    path: Path, start: int, end: int | None, finder: CutFinder, range_bytes: int
+) -> Iterator[FileRange]:
     with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        start = 0
+        size = os.fstat(file.fileno()).st_size if end is None else end
         while size - start > range_bytes:
-            cut = _next_cut(file, start + range_bytes, size, finder)
+            cut = next_cut(file, start + range_bytes, size, finder)
             if cut is None:
                 break
             yield FileRange(str(path), start, cut)
@@ -128,8 +129,10 @@ def _plan_file(path: Path, finder: CutFinder, range_bytes: int) -> Iterator[File
         yield FileRange(str(path), start, size)
 
 
-def _next_cut(file: IO[bytes], position: int, size: int, finder: CutFinder) -> int | None:
-    """Return the first safe cut at `position` of the file or after it, or None.
+def next_cut(file: IO[bytes], position: int, size: int, finder: CutFinder) -> int | None:
+    """Return the first safe cut at `position` of a text or after it, or None.
+
+    The text is the first `size` bytes of a file.
 
     Windows slide and overlap by what may matter for a cut, so memory stays small however far the
     next cut is.
@@ -138,7 +141,7 @@ def _next_cut(file: IO[bytes], position: int, size: int, finder: CutFinder) -> i
     while True:
         begin = max(0, position - finder.context)
         file.seek(begin)
-        data = file.read(window)
+        data = file.read(min(window, size - begin))
         end = begin + len(data)
         at_end = end >= size or not data
         cut = finder.first(data, position - begin, at_end=at_end)

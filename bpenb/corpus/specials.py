@@ -63,7 +63,7 @@ class SpecialScanner:
         self.regex = b"|".join(map(re.escape, tokens))
         self._compiled = re.compile(self.regex) if tokens else None
 
-    def find_all(self, data: bytes) -> Iterator[tuple[int, int]]:
+    def find_all(self, data: bytes | memoryview) -> Iterator[tuple[int, int]]:
         """Yield (start, end) in bytes of each special token that a scan from the start of `data` meets."""
         if self._compiled is not None:
             for match in self._compiled.finditer(data):

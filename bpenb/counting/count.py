@@ -8,26 +8,32 @@ The words depend on the text and the settings alone: not on workers, pool, buffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from bpenb._memory import parse_memory, release_free_memory, rss_bytes
 from bpenb._workers import resolve_workers
 from bpenb.corpus import (
     CutFinder,
-    Files,
+    Documents,
+    DocumentSampler,
     FilledRoom,
+    Mixture,
+    Source,
     SpecialScanner,
     TakeRoom,
+    WeightedFiles,
     batch_documents,
-    encode_documents,
+    corpus_identity,
+    encode_batches,
     fill_from_documents,
     fill_from_files,
     plan_ranges,
-    resolve_files,
+    resolve_sources,
+    share_of,
+    total_bytes,
 )
 from bpenb.counting.crew import Crew
 from bpenb.counting.in_processes import count_in_processes, document_tasks, range_tasks
@@ -38,30 +44,20 @@ from bpenb.counting.in_threads import (
     load_kernels,
     warmup,
 )
-from bpenb.counting.memory_plan import MemoryPlan, plan_processes, plan_threads
+from bpenb.counting.memory_plan import plan_processes, plan_threads
+from bpenb.counting.mixing import count_by_weight
+from bpenb.counting.settings import CountResult, CountSettings, Workforce
+from bpenb.counting.shards import Shard
 from bpenb.counting.spill import Spill
 from bpenb.counting.stages import Counted
 from bpenb.counting.tally_worker import CompiledCountJob
 from bpenb.counting.word_counts import WordCounts
-from bpenb.errors import BpenbError, PatternError
-from bpenb.patterns import PATTERNS, SplitPattern
-from bpenb.pretokenize import CompiledEngine, RegexEngine, TextTask, Utf8Errors, WordCountJob
+from bpenb.errors import BpenbError, CorpusError
+from bpenb.pretokenize import CompiledEngine, RegexEngine, TextTask, WordCountJob
 from bpenb.progress import Reporter
 
-__all__ = [
-    "CountResult",
-    "CountSettings",
-    "EngineOption",
-    "PoolOption",
-    "Workforce",
-    "count_documents",
-    "count_files",
-]
+__all__ = ["count_documents", "count_files", "made_by", "shard_to_count"]
 
-EngineOption: TypeAlias = Literal["auto", "compiled", "regex"]
-PoolOption: TypeAlias = Literal["auto", "threads", "processes"]
-
-_SMALL_INPUT = 4 << 20  # below it a pool of processes is not worth its start (0.3 s)
 # Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
 # 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
 _TASK_BYTES = 1 << 20
@@ -69,179 +65,128 @@ _LEAST_TASK_BYTES = 1 << 18
 _TASKS_PER_WORKER = 8  # at least, where the size is known: the last one to finish keeps the others waiting
 
 
-@dataclass(frozen=True)
-class CountSettings:
-    """What decides the words of a text.
-
-    Attributes:
-        pattern: the split pattern.
-        special_tokens: cut out before the pattern sees the text.
-        errors: `strict` or `replace`, for bytes that are not UTF-8.
-        engine: `auto` takes the compiled engine where the pattern is a known one.
-
-    Raises:
-        PatternError: the compiled engine is asked for a pattern that it does not know.
-        BpenbError: no such engine, or no such way to treat errors.
-    """
-
-    pattern: SplitPattern
-    special_tokens: tuple[str, ...]
-    errors: Utf8Errors = "strict"
-    engine: EngineOption = "auto"
-
-    def __post_init__(self) -> None:
-        _check_choice("errors", self.errors, ("strict", "replace"))
-        _check_choice("engine", self.engine, ("auto", "compiled", "regex"))
-        if self.engine == "compiled" and self.pattern.name is None:
-            raise PatternError(
-                f"there is no compiled engine for the pattern {self.pattern.regex!r}; "
-                f"known patterns: {', '.join(PATTERNS)}; or take engine='regex'"
-            )
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether the compiled engine is taken."""
-        return self.engine != "regex" and self.pattern.name is not None
-
-
-@dataclass(frozen=True)
-class Workforce:
-    """Who counts; it changes how long that takes, never the words.
-
-    Attributes:
-        workers: how many; None: as many as there are processors.
-        pool: `threads` or `processes`; `auto`: threads for the compiled engine.
-        task_bytes: bytes of text per unit of work; None: what measured best.
-        small_input: below this many bytes no process is started.
-        start_method: of processes; None: `forkserver` where there is one, else `spawn`.
-        max_memory: bytes (or `512MB`, `2GB`) that this process and its workers hold at most; what
-            does not fit goes to temporary files (docs/decisions/0008-memory-budget.md).
-    """
-
-    workers: int | None = None
-    pool: PoolOption = "auto"
-    task_bytes: int | None = None
-    small_input: int = _SMALL_INPUT
-    start_method: str | None = None
-    max_memory: int | str | None = None
-
-    def __post_init__(self) -> None:
-        parse_memory(self.max_memory)
-        resolve_workers(self.workers)
-        _check_choice("pool", self.pool, ("auto", "threads", "processes"))
-        if self.task_bytes is not None and self.task_bytes < 1:
-            raise BpenbError(f"the unit of work is {self.task_bytes} bytes; it must be at least 1")
-
-
-class CountResult(NamedTuple):
-    """What counting hands out.
-
-    Attributes:
-        counts: words and counts.
-        n_bytes: of text read.
-        workers_peak_rss_bytes: peak memory of all worker processes together.
-        stage_seconds: of each stage (bpenb/counting/stages.py), those of all workers together.
-        n_spills: how often a word table went to a temporary file.
-        memory_plan: how `max_memory` was divided, if there is one.
-    """
-
-    counts: WordCounts
-    n_bytes: int
-    workers_peak_rss_bytes: int
-    stage_seconds: Mapping[str, float] = MappingProxyType({})
-    n_spills: int = 0
-    memory_plan: MemoryPlan | None = None
-
-
 def count_files(
-    files: Files,
+    files: WeightedFiles,
     settings: CountSettings,
     workforce: Workforce | None = None,
     reporter: Reporter | None = None,
+    mixture: Mixture | None = None,
+    share: tuple[int, int] | None = None,
 ) -> CountResult:
-    """Count the words of files; the result depends on nothing but their text and `settings`.
+    """Count the words of files; the result depends on nothing but their text, `settings` and `mixture`.
 
     Args:
-        files: a path, or several; each begins a new document.
+        files: a path, or several, or a mapping of paths to weights (how often their words count);
+            each begins a new document.
         settings: pattern, special tokens, engine, treatment of bytes that are not UTF-8.
         workforce: who counts.
         reporter: told of bytes done.
+        mixture: which part of the files is taken; None: all.
+        share: (i, n) to count the i-th of n shares; the counts of all n add up to those of the whole,
+            and each holds a marker of what it is.
 
     Raises:
+        BpenbError: a weight below 1.
         CorpusError: a file that cannot be read, or is not UTF-8.
         CountsError: the words do not fit into `max_memory`.
         TrainingError: `max_memory` leaves no room to count.
         WorkerError: a worker failed or died.
     """
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
-    paths = resolve_files(files)
-    total = _total_bytes(paths)
-    finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
-    reporter.start("count", total, "bytes")
-    if _in_threads(settings, workforce):
-        return _threads(
-            lambda take: fill_from_files(paths, finder, take), total, settings, workforce, reporter
-        )
-    task_bytes = workforce.task_bytes
-    if task_bytes is None:
-        wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * resolve_workers(workforce.workers))
-        task_bytes = max(_LEAST_TASK_BYTES, min(wanted, _TASK_BYTES))
-    return _processes(
-        lambda size: range_tasks(plan_ranges(paths, finder, size), size),
-        task_bytes,
-        settings,
-        workforce,
-        reporter,
+    mixture = mixture or Mixture()
+    scanner = SpecialScanner(settings.special_tokens)
+    finder = CutFinder(settings.pattern, scanner)
+    sources = mixture.capped(resolve_sources(files), finder)
+    shards: tuple[Shard, ...] = ()
+    if share is not None:
+        shards = (_shard(sources, settings, mixture, share),)
+        sources = share_of(sources, share, mixture.shard_finder(finder, scanner))
+    sampler = mixture.sampler(scanner)
+    result = count_by_weight(
+        sources,
+        lambda some: _count_sources(some, finder, sampler, mixture, settings, workforce, reporter),
+        workforce.max_memory,
     )
+    if mixture.settings != Mixture().settings or result.mixture is not None:
+        result = result._replace(mixture=mixture.settings | dict(result.mixture or {}))
+    return result._replace(counts=replace(result.counts, shards=shards)) if shards else result
+
+
+def shard_to_count(
+    files: WeightedFiles, settings: CountSettings, mixture: Mixture, share: tuple[int, int]
+) -> Shard:
+    """Return the marker that `count_files` with the same arguments would give, without counting."""
+    finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
+    return _shard(mixture.capped(resolve_sources(files), finder), settings, mixture, share)
+
+
+def made_by(settings: CountSettings) -> dict[str, object]:
+    """Return what `WordCounts.made_by` of counts with these settings will be."""
+    kind = CompiledEngine if settings.is_compiled else RegexEngine
+    engine = kind(settings.pattern, settings.special_tokens)
+    nothing = np.empty(0, dtype=np.int64)
+    return WordCounts(
+        nothing.astype(np.uint8),
+        np.zeros(1, dtype=np.int64),
+        nothing,
+        settings.pattern,
+        settings.special_tokens,
+        engine.name,
+        engine.unicode_version,
+    ).made_by
 
 
 def count_documents(
-    documents: Iterable[str | bytes],
+    documents: Documents,
     settings: CountSettings,
     workforce: Workforce | None = None,
     reporter: Reporter | None = None,
+    mixture: Mixture | None = None,
 ) -> CountResult:
     """Count the words of documents; arguments as for `count_files`.
 
     Args:
-        documents: an iterable of whole documents, `str` or `bytes`; an exception of it passes
-            through.
+        documents: an iterable of whole documents, `str` or `bytes`, or of batches of them (lists,
+            tuples, arrays); an exception of it passes through.
+        mixture: a sample of the documents.
 
     Raises:
-        CorpusError: a document that is not UTF-8, or that UTF-8 cannot spell.
+        CorpusError: a document that is not UTF-8, or that UTF-8 cannot spell; a cap, which is for files.
         TypeError: a document of another type.
         WorkerError: a worker failed or died.
 
     Example:
         >>> from bpenb.patterns import resolve_pattern
         >>> settings = CountSettings(resolve_pattern("gpt2"), ("<s>",))
-        >>> count_documents(["low low", "low<s>"], settings).counts.to_dict()
-        {b' low': 1, b'low': 2}
+        >>> count_documents(["low low", ["low<s>", "low"]], settings).counts.to_dict()
+        {b' low': 1, b'low': 3}
     """
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
-    finder = CutFinder(settings.pattern, SpecialScanner(settings.special_tokens))
+    mixture = mixture or Mixture()
+    if mixture.cap is not None:
+        raise CorpusError("max_bytes_per_source is for files; cap an iterable where it is made")
+    scanner = SpecialScanner(settings.special_tokens)
+    finder = CutFinder(settings.pattern, scanner)
+    batches = encode_batches(documents)
+    if sampler := mixture.sampler(scanner):
+        batches = sampler.blank_documents(batches)
     reporter.start("count", None, "bytes")
     if _in_threads(settings, workforce):
-        texts = encode_documents(documents)
-        return _threads(
-            lambda take: fill_from_documents(texts, finder, take), None, settings, workforce, reporter
+        result = _threads(
+            lambda take: fill_from_documents(batches, finder, take), None, settings, workforce, reporter
         )
-    task_bytes = workforce.task_bytes or _LEAST_TASK_BYTES
-    return _processes(
-        lambda size: document_tasks(batch_documents(documents, size), finder, size),
-        task_bytes,
-        settings,
-        workforce,
-        reporter,
-    )
+    else:
+        result = _processes(
+            lambda size: document_tasks(batch_documents(batches, size), finder, size),
+            workforce.task_bytes or _LEAST_TASK_BYTES,
+            settings,
+            workforce,
+            reporter,
+        )
+    return result._replace(mixture=mixture.settings) if sampler else result
 
 
 # --- behind the doors -----------------------------------------------------------------------------
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise BpenbError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
 
 
 def _in_threads(settings: CountSettings, workforce: Workforce) -> bool:
@@ -250,11 +195,46 @@ def _in_threads(settings: CountSettings, workforce: Workforce) -> bool:
     return settings.is_compiled and workforce.pool != "processes"
 
 
-def _total_bytes(paths: list[Path]) -> int | None:
-    """Return the size of all files, or None if one has none to tell (a pipe)."""
-    if not all(path.is_file() for path in paths):
-        return None
-    return sum(path.stat().st_size for path in paths)
+def _shard(
+    sources: Sequence[Source], settings: CountSettings, mixture: Mixture, share: tuple[int, int]
+) -> Shard:
+    """Return the marker of a share: which of how many, of which corpus."""
+    identity = corpus_identity(sources, mixture.settings, settings.errors)
+    return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
+
+
+def _count_sources(
+    sources: Sequence[Source],
+    finder: CutFinder,
+    sampler: DocumentSampler | None,
+    mixture: Mixture,
+    settings: CountSettings,
+    workforce: Workforce,
+    reporter: Reporter,
+) -> CountResult:
+    """Count the words of sources, each once."""
+    total = total_bytes(sources)
+    expected = total if total is None or sampler is None else int(total * (mixture.sample or 1))
+    reporter.start("count", expected, "bytes")
+    if _in_threads(settings, workforce):
+        return _threads(
+            lambda take: fill_from_files(sources, finder, take, sampler),
+            total,
+            settings,
+            workforce,
+            reporter,
+        )
+    task_bytes = workforce.task_bytes
+    if task_bytes is None:
+        wanted = (total or _TASK_BYTES) // (_TASKS_PER_WORKER * resolve_workers(workforce.workers))
+        task_bytes = max(_LEAST_TASK_BYTES, min(wanted, _TASK_BYTES))
+    return _processes(
+        lambda size: range_tasks(plan_ranges(sources, finder, size, sampler), size),
+        task_bytes,
+        settings,
+        workforce,
+        reporter,
+    )
 
 
 def _threads(

@@ -3,7 +3,7 @@
     buffer → [a free thread: segments → planes → starts → word table] → one table → words in order
 
 The calling thread is one of the crew, so there are as many threads as workers. A few buffers go round:
-memory holds them and the tables, however large the corpus. Who reads (docs/decisions/0009-threads.md):
+memory holds them and the tables, however large the corpus. Who reads (docs/decisions/0010-read-in-turns.md):
 
     in turns    every thread takes the next stretch itself, and counts it while it is in its cache
     one reads   the calling thread, for what knows its thread or may block (an iterable, a pipe); the

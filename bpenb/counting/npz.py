@@ -4,7 +4,9 @@ word_bytes.npy     uint8[n_bytes]
 word_offsets.npy   int64[n_words+1]
 word_counts.npy    int64[n_words]
 metadata.npy       uint8[]: JSON in UTF-8: format, version, pattern name and regex, special
-                   tokens, engine, Unicode version
+                   tokens, engine, Unicode version, and which shards of which corpus it holds
+
+A file appears under its name when it is complete; one that can be read is complete.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +27,10 @@ from bpenb._atomic import atomic_write
 from bpenb.errors import CountsError
 from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
 
-__all__ = ["ARRAY_NAMES", "read", "write"]
+__all__ = ["ARRAY_NAMES", "MADE_BY", "read", "read_metadata", "write"]
 
 ARRAY_NAMES = ("word_bytes", "word_offsets", "word_counts")
+MADE_BY = ("pattern", "special_tokens", "engine", "unicode_version")  # what decides the words of a text
 
 _FORMAT = "bpenb word counts"
 _VERSION = 1
@@ -53,6 +58,21 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], Spl
     Raises:
         CountsError: the file is missing, damaged, of another kind or of another version.
     """
+    with _opened(path) as stored:
+        metadata = _metadata(stored)
+        arrays = {key: stored[key] for key in ARRAY_NAMES}
+        return arrays, _pattern(metadata), metadata
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return how the counts of a file were made, without reading its words; errors as of `read`."""
+    with _opened(path) as stored:
+        return _metadata(stored)
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open a file of arrays; whatever goes wrong in the block is an error with its name."""
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
@@ -60,16 +80,13 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], Spl
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise CountsError("no word counts: a single array")
             with stored:
-                metadata = _metadata(stored)
-                arrays = {key: stored[key] for key in ARRAY_NAMES}
-        pattern = _pattern(metadata)
+                yield stored
     except CountsError as error:
         raise CountsError(f"{name}: {error}") from None
     except FileNotFoundError:
         raise CountsError(f"{name}: there is no such file") from None
     except _DAMAGE as error:
         raise CountsError(f"{name}: no word counts, or damaged: {error}") from error
-    return arrays, pattern, metadata
 
 
 def _metadata(stored: Any) -> dict[str, Any]:
@@ -82,7 +99,7 @@ def _metadata(stored: Any) -> dict[str, Any]:
         raise CountsError(
             f"word counts of format version {metadata.get('version')!r}; this bpenb reads version {_VERSION}"
         )
-    for key in ("pattern", "special_tokens", "engine", "unicode_version"):
+    for key in MADE_BY:
         if key not in metadata:
             raise CountsError(f"damaged word counts: {key} is missing")
     return metadata

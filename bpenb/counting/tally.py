@@ -8,7 +8,7 @@ first, which stays in the processor's second-level cache:
                        its slot asked for now and looked at some dozens of words later
 
 Words longer than 15 bytes, whose bytes are not in their key, queue at once.
-docs/decisions/0007-word-table.md
+docs/decisions/0011-one-pass-to-the-table.md
 """
 
 from __future__ import annotations

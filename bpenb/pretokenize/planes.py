@@ -10,18 +10,20 @@ up in the class table. The rules of a pattern (stage 2) see planes only.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from bpenb._intrinsics import byte_masks, trailing_zeros
-from bpenb._jit import helper, kernel
+from bpenb._intrinsics import byte_masks as vector_byte_masks
+from bpenb._intrinsics import trailing_zeros
+from bpenb._jit import HAS_VECTOR_MASKS, helper, kernel
 from bpenb.pretokenize.classes import LETTER as FLAG_LETTER
 from bpenb.pretokenize.classes import LOWER_LIKE as FLAG_LOWER
 from bpenb.pretokenize.classes import MARK as FLAG_MARK
 from bpenb.pretokenize.classes import NUMBER as FLAG_NUMBER
 from bpenb.pretokenize.classes import UPPER_LIKE as FLAG_UPPER
 from bpenb.pretokenize.classes import WHITESPACE as FLAG_WHITESPACE
+from bpenb.pretokenize.scalar_masks import scalar_byte_masks
 
 __all__ = [
     "APOSTROPHE",
@@ -58,6 +60,8 @@ PADDING = 72  # bytes of zeros behind a text: a whole block, and eight more
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+byte_masks: Any = vector_byte_masks if HAS_VECTOR_MASKS else scalar_byte_masks
 
 
 @helper

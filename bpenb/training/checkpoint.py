@@ -69,16 +69,13 @@ def digest(*arrays: npt.NDArray[Any]) -> str:
     return sha.hexdigest()
 
 
-def training_identity(
-    options: LearningOptions, pattern: str, special_tokens: tuple[str, ...], base: str | None
-) -> Identity:
+def training_identity(options: LearningOptions, pattern: str, special_tokens: tuple[str, ...]) -> Identity:
     """Return what decides the merges and is known before a word is counted, by the name for users.
 
     Args:
         options: of the training; neither the number of merges nor the workers change a merge.
         pattern: the regex.
         special_tokens: in the order given.
-        base: digest of the tokenizer that the training goes on from.
     """
     return {
         "ties": options.ties,
@@ -86,7 +83,6 @@ def training_identity(
         "max_token_length": options.max_token_length,
         "pattern": pattern,
         "special tokens": list(special_tokens),
-        "base (SHA-256)": base,
     }
 
 

@@ -3,8 +3,8 @@
 merges.npy         int32[n, 2], in learning ids; row = rank
 merge_counts.npy   int64[n]
 metadata.npy       uint8[]: JSON in UTF-8: format, version, and `training`, what decides the result:
-                   ties, min_frequency, max_token_length, pattern, special tokens, engine, Unicode
-                   version, and SHA-256 of the base, if there is one, and of the word counts
+                   ties, min_frequency, max_token_length, min_word_count, pattern, special tokens,
+                   engine, Unicode version, and SHA-256 of the base (or null) and of the word counts
 """
 
 from __future__ import annotations

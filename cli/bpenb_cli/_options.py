@@ -11,9 +11,9 @@ from bpenb.patterns import PATTERNS
 from bpenb_cli._choices import Engine, Pool, ProgressStyle, Ties, Utf8Errors
 
 __all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
-           "ErrorsOption", "MaxMemoryOption", "PatternOption", "Pool", "PoolOption", "ProgressOption",
-           "ProgressStyle", "Ties", "TiesOption", "TokenizerOption", "Utf8Errors",
-           "WorkersOption"]  # fmt: skip
+           "ErrorsOption", "MaxMemoryOption", "NoSpecialTokensOption", "PatternOption", "Pool", "PoolOption",
+           "ProgressOption", "ProgressStyle", "SpecialTokenOption", "Ties", "TokenizerOption", "Utf8Errors",
+           "WorkersOption", "chosen_special_tokens"]  # fmt: skip
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
@@ -45,21 +45,21 @@ ChunkSizeOption = Annotated[
     int | None,
     typer.Option("--chunk-size", help="Bytes of text in a unit of work.", show_default="what measured best"),
 ]
-PatternOption = Annotated[
-    str | None,
-    typer.Option("--pattern", help=f"One of {PATTERN_NAMES}, or a regex.", show_default="gpt2"),
-]
-TiesOption = Annotated[
-    Ties | None,
-    typer.Option(
-        "--ties",
-        help="Which of equally frequent pairs merges first: as whose trainer.",
-        show_default="cs336",
-    ),
-]
 MaxMemoryOption = Annotated[
     str | None,
     typer.Option("--max-memory", help="Such as 512MB or 2GB; what does not fit goes to temporary files."),
+]
+SpecialTokenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--special-token",
+        help="Separates documents and is never learned; may be given several times.",
+        show_default=DEFAULT_SPECIAL_TOKEN,
+    ),
+]
+NoSpecialTokensOption = Annotated[bool, typer.Option("--no-special-tokens", help="Have none.")]
+PatternOption = Annotated[
+    str | None, typer.Option("--pattern", help=f"One of {PATTERN_NAMES}, or a regex.", show_default="gpt2")
 ]
 TokenizerOption = Annotated[
     Path,
@@ -70,3 +70,10 @@ TokenizerOption = Annotated[
         help="A folder that `bpenb train` wrote, or one tokenizer file.",
     ),
 ]
+
+
+def chosen_special_tokens(given: list[str] | None, none: bool) -> list[str] | None:
+    """Return the special tokens that two options name together; None: neither was given."""
+    if given and none:
+        raise typer.BadParameter("--special-token and --no-special-tokens exclude each other")
+    return [] if none else given or None

@@ -15,7 +15,7 @@ import typer
 from bpenb import __version__
 from bpenb.errors import BpenbError
 
-from bpenb_cli import _messages, decode, demo, encode, train, warmup
+from bpenb_cli import _messages, count, decode, demo, encode, merge_counts, train, warmup
 from bpenb_cli._interrupts import catch_interrupts, was_interrupted
 
 __all__ = ["app", "main", "run"]
@@ -25,9 +25,9 @@ INTERRUPTED = 130
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-for module in (train, encode, decode, demo, warmup):
+for module in (train, encode, decode, count, merge_counts, demo, warmup):
     name = module.__name__.rpartition(".")[2]
-    app.command(name, epilog=module.EXAMPLE)(getattr(module, name))
+    app.command(name.replace("_", "-"), epilog=module.EXAMPLE)(getattr(module, name))
 
 
 def _show_version(wanted: bool) -> None:

@@ -21,6 +21,8 @@ from benchmarks.readme_table import END, START, table, write_readme
 from benchmarks.results import medians, ratio
 from benchmarks.runner import TASKS, Runner, Settings, shell_command
 
+from benchmarks import noise
+
 PYTHONS = {library: Path(sys.executable) for library in OURS}
 DOCUMENTS = [f"low lower lowest {n} newer wider été\n\n" * 20 for n in range(30)]
 ADAPTERS = ROOT / "benchmarks" / "adapters"
@@ -224,3 +226,31 @@ def test_the_command_of_a_whole_process(tmp_path: Path) -> None:
     assert ours[1:3] == ["train", "corpus.txt"] and ours[-1] == str(tmp_path / "out")
     theirs = shell_command(python, "gigabpe", Path("corpus.txt"), 300, tmp_path / "out")
     assert theirs[1:4] == ["-m", "benchmarks.adapters.gigabpe", "corpus.txt"]
+
+
+def test_noise_changes_letters_and_nothing_else(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """The same seed gives the same bytes; separators, line ends and UTF-8 stay."""
+    made = []
+    for seed in ("1", "1", "2"):
+        out = tmp_path / f"{len(made)}.txt"
+        arguments = [
+            "noise",
+            str(out),
+            "--gb",
+            "0.00005",
+            "--corpora",
+            str(corpus.parent),
+            "--corpus",
+            "prose",
+        ]
+        monkeypatch.setattr(sys, "argv", [*arguments, "--rate", "0.05", "--seed", seed])
+        noise.main()
+        made.append(out.read_bytes())
+    assert made[0] == made[1] != made[2]
+    text = (corpus.read_bytes() * 3)[: len(made[0])]
+    assert 49_000 < len(text) <= 50_000 and text != made[0]
+    assert made[0].decode().split(SPECIAL)[0].isprintable() is False  # line ends are there
+    assert made[0].count(SPECIAL.encode()) == text.count(SPECIAL.encode())
+    changed = [(a, b) for a, b in zip(text, made[0], strict=True) if a != b]
+    assert 0.01 < len(changed) / len(text) < 0.05
+    assert all(chr(a).islower() and chr(b).islower() and max(a, b) < 128 for a, b in changed)

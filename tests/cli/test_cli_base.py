@@ -59,7 +59,8 @@ def test_a_tiktoken_file_as_a_base(cli: Cli, new: Path, trained: Path, tmp_path:
     ("options", "code", "hint"),
     [
         (["--eval", "new.txt"], 2, "--base"),
-        (["--no-special-tokens", "--base", "BASE"], 2, "excludes"),
+        (["--no-special-tokens", "--base", "BASE"], 2, "exclude"),
+        (["--base", "BASE", "--vocab-size", "8k,9k"], 2, "--vocab-size"),
         (["--base", "missing"], 1, "missing"),
         (["--base", "new.txt"], 1, "new.txt"),
         (["--base", "BASE", "--vocab-size", "300"], 1, "vocab_size is 300"),

@@ -17,7 +17,7 @@ from tests.cli.running import Result, command, environment
 from bpenb_cli import _choices
 from bpenb_cli.main import app
 
-COMMANDS = ("train", "encode", "decode", "demo", "warmup")
+COMMANDS = ("train", "encode", "decode", "count", "merge-counts", "demo", "warmup")
 Cli = Callable[..., Result]
 
 

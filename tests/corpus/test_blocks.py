@@ -54,7 +54,7 @@ def test_files_for_every_size_of_buffer(pattern: str, size: int, tmp_path: Path)
 @pytest.mark.parametrize("size", [1, 2, 7, 30, 64, 1000])
 def test_documents_for_every_size_of_buffer(size: int) -> None:
     documents = [b"a b", b"", TEXT.encode(), b"c", TEXT.encode() * 3]
-    found = taken(fill_from_documents(documents, finder(), lambda: ScanBuffer(size)))
+    found = taken(fill_from_documents([[d] for d in documents], finder(), lambda: ScanBuffer(size)))
     for number, document in enumerate(documents):
         own = [(base, data) for name, base, data in found if name == f"document {number}"]
         assert b"".join(data for _, data in own) == document
@@ -71,7 +71,7 @@ def test_small_files_and_documents_share_a_buffer(tmp_path: Path) -> None:
         path.write_bytes(b"few words")
     rooms = list(fill_from_files(paths, finder(), lambda: ScanBuffer(1000)))
     assert [room.ranges.shape[0] for room in rooms] == [10]
-    rooms = list(fill_from_documents([b"few words"] * 300, finder(), lambda: ScanBuffer(1000)))
+    rooms = list(fill_from_documents([[b"few words"]] * 300, finder(), lambda: ScanBuffer(1000)))
     assert [room.ranges.shape[0] for room in rooms] == [111, 111, 78]
 
 

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bpenb
 import numpy as np
 import pytest
-from bpenb import api
 from bpenb._memory import parse_memory, peak_rss_bytes, release_free_memory, rss_bytes
 from bpenb.counting import CountSettings, Workforce, count, count_documents
 from bpenb.counting.memory_plan import plan_processes, plan_threads
@@ -48,10 +48,10 @@ def test_too_little_memory_is_refused_before_any_work(given: int | str) -> None:
         raise AssertionError("nothing may be read")
         yield
 
-    for work in (api.count_words_from_iterator, api.train_from_iterator):
+    for work in (bpenb.count_words_from_iterator, bpenb.train_from_iterator):
         with pytest.raises(BpenbError, match=r"at least 256 MB.*leave it out"):
             work(documents(), max_memory=given)
-    for of_files in (api.count_words, api.train):
+    for of_files in (bpenb.count_words, bpenb.train):
         with pytest.raises(TrainingError, match=rf"max_memory is {given!r}"):
             of_files(__file__, max_memory=given)
 
@@ -103,14 +103,14 @@ def test_a_process_that_is_full_already(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_learning_must_fit_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = api.count_words_from_iterator(["some words"], max_memory="2GB")
+    counts = bpenb.count_words_from_iterator(["some words"], max_memory="2GB")
     check_memory(counts, 2_000 * MB)
     with pytest.raises(TrainingError, match=r"learning from 2 of them takes about .* MB; raise max_memory"):
         check_memory(counts, 50 * MB)
 
 
 def test_the_report_tells_of_the_budget() -> None:
-    report = api.train_from_iterator(["some words"], vocab_size=260, max_memory="2GB").report
+    report = bpenb.train_from_iterator(["some words"], vocab_size=260, max_memory="2GB").report
     assert report is not None
     assert report["memory_plan"]["budget"] == 2_000 * MB
     assert report["n_spills"] == 0

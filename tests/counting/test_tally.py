@@ -18,6 +18,7 @@ from bpenb.counting.tally import QUEUE, ends_in_block
 from bpenb.counting.tally_worker import TallyWorker
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import CompiledEngine, ScanBuffer
+from bpenb.pretokenize.scalar_masks import scalar_byte_masks
 from tests.counting.test_table import MOST, arrays_of, listed, table_of
 
 pytestmark = pytest.mark.kernels
@@ -38,6 +39,15 @@ def ask_machine(text, numbers, masks, swapped, zeros, loaded, stored, equal):
         zeros[i] = machine.trailing_zeros(numbers[i])
         machine.prefetch(masks, i)
         machine.store_u64(stored, 8 * i + 3, numbers[i])
+
+
+@kernel
+def look_up(text, masks):
+    """Ask the scalar twin of `byte_masks`. masks: uint64[n, 10], written."""
+    for i in range(masks.shape[0]):
+        answers = scalar_byte_masks(text, i)
+        for question in range(masks.shape[1]):
+            masks[i, question] = answers[question]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -68,6 +78,9 @@ def test_machine_operations_equal_their_plain_twins(seed: int) -> None:
         for mask, (_, ranges) in zip(masks[i].tolist(), machine.BYTE_MASKS, strict=True):
             inside = [any(a <= text[i + k] <= b for a, b in ranges) for k in range(64)]
             assert mask == sum(1 << k for k in range(64) if inside[k])
+    looked_up = np.zeros_like(masks)
+    look_up(text, looked_up)
+    assert np.array_equal(looked_up, masks)
     assert stored[3:].tobytes() == b"".join(int(number).to_bytes(8, "little") for number in numbers)
 
 

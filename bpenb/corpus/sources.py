@@ -1,0 +1,223 @@
+"""Inputs: whole files or parts of them, each with its weight; capped, and cut into shares.
+
+    files → [Source, …] → capped at a safe cut → the i-th of n shares → ranges, buffers
+
+Every part begins and ends at a safe cut, so the words of all parts are those of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, TypeAlias
+
+from bpenb.corpus.cuts import CutFinder
+from bpenb.corpus.files import Files, next_cut, resolve_files
+from bpenb.errors import BpenbError, CorpusError
+
+__all__ = [
+    "Source",
+    "WeightedFiles",
+    "as_source",
+    "cap_sources",
+    "check_weight",
+    "corpus_identity",
+    "resolve_sources",
+    "share_of",
+    "total_bytes",
+]
+
+WeightedFiles: TypeAlias = "Files | Mapping[str | os.PathLike[str], int]"
+
+_MOST_WEIGHT = 2**63 - 1
+_WINDOW = 1 << 16  # bytes looked at for the last cut before a cap
+_SAMPLE = 1 << 12  # bytes at either end of a file that identify it
+
+
+class Source(NamedTuple):
+    """An input file, or a part of it between two safe cuts.
+
+    Attributes:
+        path: of the file.
+        number: its place among the inputs, from 0.
+        weight: how often its words count.
+        start, end: bytes of the part; an end of None is where the file ends.
+    """
+
+    path: Path
+    number: int = 0
+    weight: int = 1
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Length in bytes now, or None if there is none to tell (a pipe)."""
+        if self.end is not None:
+            return self.end - self.start
+        return self.path.stat().st_size - self.start if self.path.is_file() else None
+
+
+def as_source(file: Path | Source) -> Source:
+    """Return a path as the whole file, and a source as it is."""
+    return file if isinstance(file, Source) else Source(file)
+
+
+def check_weight(weight: object) -> int:
+    """Return how often something counts, checked.
+
+    Raises:
+        BpenbError: below 1, or more than an int64 holds.
+        TypeError: no int.
+    """
+    number = weight.__index__() if hasattr(weight, "__index__") else None
+    if isinstance(weight, bool) or number is None:
+        raise TypeError(f"a weight must be an int, not {type(weight).__name__}")
+    if not 1 <= number <= _MOST_WEIGHT:
+        raise BpenbError(f"a weight is {number}; it must be a positive integer below 2**63")
+    return int(number)
+
+
+def resolve_sources(files: WeightedFiles) -> list[Source]:
+    """Return the inputs, after looking that each is there.
+
+    Args:
+        files: a path, several, or a mapping of paths to weights.
+
+    Raises:
+        BpenbError: a weight below 1.
+        CorpusError: no file at all, one that is missing, or a folder.
+        TypeError: something that is no path, or a weight that is no int.
+    """
+    paths = resolve_files(files)
+    weights = map(check_weight, files.values()) if isinstance(files, Mapping) else [1] * len(paths)
+    return [Source(path, n, weight) for n, (path, weight) in enumerate(zip(paths, weights, strict=True))]
+
+
+def total_bytes(sources: Iterable[Source]) -> int | None:
+    """Return the bytes of all sources, or None if one has no size to tell (a pipe)."""
+    total = 0
+    for source in sources:
+        n_bytes = source.n_bytes
+        if n_bytes is None:
+            return None
+        total += n_bytes
+    return total
+
+
+def cap_sources(sources: Sequence[Source], n_bytes: int, finder: CutFinder) -> list[Source]:
+    """Return the sources, those larger than `n_bytes` up to the last safe cut that is not behind it.
+
+    Raises:
+        CorpusError: a file that cannot be read, has no size (a pipe), or no cut in its first `n_bytes`.
+    """
+    return [_capped(source, n_bytes, finder) for source in sources]
+
+
+def _capped(source: Source, n_bytes: int, finder: CutFinder) -> Source:
+    size = source.n_bytes
+    if size is None:
+        raise CorpusError(
+            f"{source.path}: has no size (a pipe?), so it cannot be capped; cap it where it is written"
+        )
+    if size <= n_bytes:
+        return source
+    with _opened(source) as file:
+        cut = _last_cut(file, n_bytes, finder)
+    if cut is None:
+        raise CorpusError(
+            f"{source.path}: holds no place to cut in its first {n_bytes:,} bytes; take a larger "
+            "max_bytes_per_source, or separate documents with a special token"
+        )
+    return source._replace(end=cut)
+
+
+def _last_cut(file: IO[bytes], position: int, finder: CutFinder) -> int | None:
+    """Return the last safe cut of a file at `position` or before it, looking ever further to the front."""
+    while position > 0:
+        low = max(0, position - _WINDOW)
+        begin = max(0, low - finder.context)
+        file.seek(begin)
+        cut = finder.last(file.read(position - begin + finder.margin), low - begin, at_end=False)
+        if cut is not None:
+            return begin + cut
+        position = low
+    return None
+
+
+def share_of(sources: Sequence[Source], share: tuple[int, int], finder: CutFinder) -> list[Source]:
+    """Return the i-th of n shares of about equally many bytes; together they are all of the text.
+
+    Args:
+        sources: all inputs; each machine gives the same, in the same order.
+        share: (i, n) with 1 ≤ i ≤ n.
+        finder: of the places where shares may end.
+
+    Raises:
+        CorpusError: an input without a size (a pipe), or that cannot be read.
+    """
+    index, n_shares = share
+    sizes = [_size(source) for source in sources]
+    first = _boundary(sources, sizes, sum(sizes) * (index - 1) // n_shares, finder)
+    last = _boundary(sources, sizes, sum(sizes) * index // n_shares, finder)
+    parts = []
+    for n, (source, size) in enumerate(zip(sources, sizes, strict=True)):
+        start = source.start + (0 if n > first[0] else size if n < first[0] else first[1])
+        end = source.start + (0 if n > last[0] else size if n < last[0] else last[1])
+        if start < end:
+            parts.append(source._replace(start=start, end=end))
+    return parts
+
+
+def _size(source: Source) -> int:
+    size = source.n_bytes
+    if size is None:
+        raise CorpusError(
+            f"{source.path}: has no size (a pipe?), so it cannot be cut into shards; write it to a file"
+        )
+    return size
+
+
+def _boundary(
+    sources: Sequence[Source], sizes: Sequence[int], target: int, finder: CutFinder
+) -> tuple[int, int]:
+    """Return the source and the byte in it where a share ends: the first safe cut at `target` or behind."""
+    for n, (source, size) in enumerate(zip(sources, sizes, strict=True)):
+        if target == 0:
+            return n, 0
+        if target < size:
+            with _opened(source) as file:
+                cut = next_cut(file, source.start + target, source.start + size, finder)
+            return (n + 1, 0) if cut is None else (n, cut - source.start)
+        target -= size
+    return len(sources), 0
+
+
+def corpus_identity(sources: Sequence[Source], *settings: object) -> str:
+    """Return a name for the text of sources: their sizes, weights, first and last bytes, and `settings`.
+
+    A change in the middle of a file that leaves its size alone is not seen. Paths do not matter.
+    """
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for source in sources:
+        size = _size(source)
+        digest.update(json.dumps([size, source.weight]).encode())
+        with _opened(source) as file:
+            for place in (0, max(0, size - _SAMPLE)):
+                file.seek(source.start + place)
+                digest.update(file.read(min(size, _SAMPLE)))
+    return digest.hexdigest()[:32]
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[IO[bytes]]:
+    """Open the file of a source; what goes wrong in the block is an error with its name."""
+    try:
+        with source.path.open("rb", buffering=0) as file:
+            yield file
+    except OSError as error:
+        raise CorpusError(f"{source.path}: cannot be read: {error.strerror or error}") from error

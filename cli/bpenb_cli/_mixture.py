@@ -1,0 +1,55 @@
+"""Inputs and the part of them that is taken: `INPUT=WEIGHT`, caps, samples, rare words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["CapOption", "InputsArgument", "MinWordCountOption", "SampleOption", "SeedOption", "read_weight",
+           "weighted_files"]  # fmt: skip
+
+InputsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        help="Text files, UTF-8; wiki.txt=3 counts three times.",
+        show_default=False,
+    ),
+]
+CapOption = Annotated[
+    str | None,
+    typer.Option("--max-bytes-per-source", help="Such as 500MB: what is taken of each input at most."),
+]
+SampleOption = Annotated[
+    float | None, typer.Option("--sample", help="Keep each document with this probability, such as 0.1.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the sample.")]
+MinWordCountOption = Annotated[
+    int, typer.Option("--min-word-count", help="Leave out words that occur less often, and tell how many.")
+]
+
+
+def read_weight(argument: str) -> tuple[Path, int]:
+    """Return the path and weight of an argument such as `wiki.txt=3`; what exists as it stands is a path."""
+    name, equals, weight = argument.rpartition("=")
+    if not equals or not re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", weight) or Path(argument).exists():
+        return Path(argument), 1
+    if not weight.isdigit() or int(weight) < 1:
+        raise typer.BadParameter(f"{argument}: the weight is {weight}; it must be a positive integer")
+    return Path(name), int(weight)
+
+
+def weighted_files(arguments: Sequence[str]) -> list[Path] | dict[Path, int]:
+    """Return the inputs, with the sum of its weights for each if any has one other than 1."""
+    pairs = [read_weight(argument) for argument in arguments]
+    if all(weight == 1 for _, weight in pairs):
+        return [path for path, _ in pairs]
+    total: Counter[Path] = Counter()
+    for path, weight in pairs:
+        total[path] += weight
+    return dict(total)

@@ -1,0 +1,78 @@
+"""What a training learns from: text files, or a file of word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bpenb_cli import _messages
+from bpenb_cli._mixture import weighted_files
+
+if TYPE_CHECKING:
+    from bpenb import WordCounts
+
+__all__ = ["FromCountsOption", "TrainInputsArgument", "prepare_source", "training_files"]
+
+TrainInputsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INPUT", help="Text files, UTF-8; wiki.txt=3 counts three times.", show_default=False
+    ),
+]
+FromCountsOption = Annotated[
+    Path | None,
+    typer.Option("--from-counts", help="Train from what `bpenb count` wrote; there is no INPUT then."),
+]
+# Counts were made already, with a pattern and special tokens of their own.
+OF_READING = (
+    "engine",
+    "pool",
+    "chunk_size",
+    "max_memory",
+    "errors",
+    "max_bytes_per_source",
+    "sample",
+    "seed",
+)
+
+
+def training_files(
+    context: typer.Context, inputs: Sequence[str] | None, from_counts: Path | None
+) -> list[Path] | dict[Path, int]:
+    """Return the text files of a command line; none if it names word counts, which excludes some options."""
+    if from_counts is None:
+        if not inputs:
+            raise typer.BadParameter("give an INPUT, or --from-counts FILE")
+        return weighted_files(inputs)
+    if inputs:
+        raise typer.BadParameter("--from-counts and INPUT exclude each other")
+    for name in OF_READING:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise typer.BadParameter(f"{option} is for reading text; --from-counts reads none")
+    return []
+
+
+def prepare_source(
+    files: list[Path] | dict[Path, int],
+    from_counts: Path | None,
+    special_tokens: list[str] | None,
+    pattern: str | None,
+    settings: dict[str, Any],
+) -> tuple[list[Path] | dict[Path, int] | WordCounts, dict[str, Any]]:
+    """Return what to learn from, and the settings for that: word counts know how they were made."""
+    import bpenb
+    from bpenb.counting import describe_missing
+
+    if from_counts is None:
+        return files, settings | {"special_tokens": special_tokens, "pattern": pattern}
+    counts = bpenb.WordCounts.load(from_counts)
+    if missing := describe_missing(counts.shards):
+        _messages.warning(f"{from_counts} is not complete: {missing}: missing")
+    learning = {name: value for name, value in settings.items() if name not in OF_READING}
+    learning |= {"workers": settings["workers"].workers, "special_tokens": special_tokens, "pattern": pattern}
+    return counts, learning

@@ -1,0 +1,62 @@
+"""`bpenb count`: text files in, a file of word counts out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bpenb_cli import _mixture as mixture
+from bpenb_cli import _options as options
+from bpenb_cli._counts_summary import show_count
+from bpenb_cli._progress import shown_progress
+
+__all__ = ["EXAMPLE", "count"]
+
+EXAMPLE = "Example: bpenb count corpus.txt --shard 1/4 -o counts-1.npz"
+
+
+def count(
+    inputs: mixture.InputsArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("counts.npz"),
+    shard: Annotated[
+        str | None, typer.Option(help="i/n counts the i-th of n shares; a complete one is left as it is.")
+    ] = None,
+    special_token: options.SpecialTokenOption = None,
+    no_special_tokens: options.NoSpecialTokensOption = False,
+    pattern: options.PatternOption = None,
+    max_bytes_per_source: mixture.CapOption = None,
+    sample: mixture.SampleOption = None,
+    seed: mixture.SeedOption = 0,
+    engine: options.EngineOption = options.Engine.AUTO,
+    workers: options.WorkersOption = None,
+    pool: options.PoolOption = options.Pool.AUTO,
+    chunk_size: options.ChunkSizeOption = None,
+    max_memory: options.MaxMemoryOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace any file; count a shard again.")] = False,
+    errors: options.ErrorsOption = options.Utf8Errors.STRICT,
+    progress: options.ProgressOption = options.ProgressStyle.AUTO,
+) -> None:
+    """Count the words of text files, to train from or to merge; shards can be counted on many machines."""
+    specials = options.chosen_special_tokens(special_token, no_special_tokens)
+    files = mixture.weighted_files(inputs)
+    with shown_progress(progress, "counting") as show:
+        import bpenb
+
+        report = bpenb.count_to_file(
+            files,
+            output,
+            force=force,
+            pattern=pattern or "gpt2",
+            special_tokens=[options.DEFAULT_SPECIAL_TOKEN] if specials is None else specials,
+            workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
+            progress=show,
+            errors=errors.value,
+            engine=engine.value,
+            max_bytes_per_source=max_bytes_per_source,
+            sample=sample,
+            seed=seed,
+            shard=shard,
+        )
+    show_count(report)
