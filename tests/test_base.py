@@ -168,6 +168,20 @@ def test_a_resumed_training_of_a_base(tmp_path: Path) -> None:
         bpenb.train_from_iterator([B], vocab_size=290, resume=True, **options)
 
 
+@every_mode
+def test_what_follows_a_base_is_verified(ties: str, tmp_path: Path) -> None:
+    base = bpenb.train_from_iterator([A], vocab_size=270, ties=ties)
+    checked = bpenb.train_from_iterator([B], vocab_size=290, base=base, verify=True)
+    assert checked.report is not None
+    assert checked.report["verification"]["n_merges"] == 33
+    kept = tmp_path / "kept"
+    bpenb.train_from_iterator([B], vocab_size=280, base=base, checkpoint=kept)
+    again = bpenb.train_from_iterator(
+        [B], vocab_size=290, base=base, checkpoint=kept, resume=True, verify=True
+    )
+    assert _same(again, checked)
+
+
 def test_what_was_gained_is_told() -> None:
     base = bpenb.train_from_iterator([A], vocab_size=270)
     went_on = bpenb.train_from_iterator([B], vocab_size=290, base=base)

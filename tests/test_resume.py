@@ -116,6 +116,7 @@ def kept(tmp_path: Path) -> Path:
     [
         ({"ties": "rustbpe"}, "ties 'cs336' there, 'rustbpe' here"),
         ({"min_frequency": 3}, "min_frequency 1 there, 3 here"),
+        ({"min_word_count": 2}, "min_word_count 1 there, 2 here"),
         ({"max_token_length": 3}, "max_token_length None there, 3 here"),
         ({"ties": "huggingface", "min_frequency": 2}, "ties 'cs336' .* here; min_frequency 1 there, 2 here"),
         ({"vocab_size": 275}, "holds 20 merges; a vocab_size of 275 has room for 19 only: ask for 276"),

@@ -192,13 +192,14 @@ def make_table(n_slots: int) -> PairTable:
 
 def _count_range(words: WordStore, first: int, last: int) -> PairTable:
     table = make_table(_FIRST_SLOTS)
-    while True:
-        first = int(count_pairs(words, first, last, table))
-        if first == last:
-            return table
-        larger = make_table(4 * table.keys.shape[0])
-        move_pairs(table, larger)
-        table = larger
+    with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+        while True:
+            first = int(count_pairs(words, first, last, table))
+            if first == last:
+                return table
+            larger = make_table(4 * table.keys.shape[0])
+            move_pairs(table, larger)
+            table = larger
 
 
 def _fill_range(
@@ -206,7 +207,8 @@ def _fill_range(
 ) -> None:
     next_places = np.full((table.keys.shape[0], 2), -1, dtype=np.int64)
     next_places[table.keys != _EMPTY, 0] = places
-    fill_index(words, first, last, table.keys, next_places, rows)
+    with np.errstate(over="ignore"):
+        fill_index(words, first, last, table.keys, next_places, rows)
 
 
 def find_first_pairs(

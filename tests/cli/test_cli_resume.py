@@ -141,6 +141,16 @@ def test_checkpoints_that_cannot_be(
     assert corpus.read_bytes() == before
 
 
+def test_word_counts_and_a_checkpoint(cli: Cli, corpus: Path, tmp_path: Path) -> None:
+    assert cli("count", corpus, "-o", "counts.npz", "--progress", "none").code == 0
+    options = ("--from-counts", "counts.npz", "--checkpoint", "kept.npz", "--progress", "none")
+    assert cli("train", *options, "--vocab-size", "300").code == 0
+    assert cli("train", *options, "--vocab-size", "310", "--resume").code == 0
+    assert cli("train", corpus, "--vocab-size", "310", "-o", "whole", "--progress", "none").code == 0
+    assert _files(tmp_path / "tokenizer") == _files(tmp_path / "whole")
+    assert "one --vocab-size" in cli("train", *options, "--vocab-size", "300,310").error_line
+
+
 def test_a_checkpoint_is_replaced_if_forced(cli: Cli, corpus: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.npz"
     kept.write_text("of something else")
