@@ -95,7 +95,7 @@ class Start:
         given = None if self.base is None else self.base.given
         order = None if self.base is None else self.base.byte_order
         if self.checkpoint is None:
-            return learn(counts, options, reporter, given, order=order)
+            return learn(counts, options, reporter, given, None, order)
         self.checkpoint.check_counts(counts)
         if self.checkpoint.stored is not None:
             given = self.checkpoint.stored.made

@@ -60,9 +60,9 @@ def test_every_door_verifies(tmp_path: Path) -> None:
 def test_a_trainer_that_errs_is_caught(
     counts: bpenb.WordCounts, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import bpenb.api
+    import bpenb.going_on
 
-    learn = bpenb.api.learn
+    learn = bpenb.going_on.learn
 
     def wrong(*args: Any) -> MergeResult:
         result = learn(*args)
@@ -72,7 +72,7 @@ def test_a_trainer_that_errs_is_caught(
             return result._replace(n_tokens_left=result.n_tokens_left + 1)
         return result._replace(merges=result.merges[:, ::-1].copy())
 
-    monkeypatch.setattr(bpenb.api, "learn", wrong)
+    monkeypatch.setattr(bpenb.going_on, "learn", wrong)
     with pytest.raises(VerificationError) as caught:
         bpenb.train_from_counts(counts, vocab_size=280, verify=True)
     monkeypatch.undo()

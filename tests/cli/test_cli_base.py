@@ -10,6 +10,8 @@ import bpenb
 import pytest
 from tests.cli.running import TEXT, Result
 
+from bpenb_cli.main import run
+
 Cli = Callable[..., Result]
 NEW = "Straßenbahnhaltestelle an der Straßenbahnlinie\n" * 50
 
@@ -73,12 +75,20 @@ def test_a_tiktoken_file_as_a_base(cli: Cli, new: Path, trained: Path, tmp_path:
     ],
 )
 def test_what_cannot_be(
-    cli: Cli, new: Path, trained: Path, tmp_path: Path, options: list[str], code: int, hint: str
+    new: Path,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    code: int,
+    hint: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "latin1.txt").write_bytes(b"caf\xe9")
     before = sorted(tmp_path.iterdir())
     arguments = [str(trained) if option == "BASE" else option for option in options]
-    result = cli("train", new, *arguments, "--progress", "none")
-    assert result.code == code
-    assert hint in result.error_line
+    assert run(["train", "new.txt", *arguments, "--progress", "none"]) == code
+    captured = capsys.readouterr()
+    assert hint in captured.err and captured.err.count("\n") == 1 and captured.out == ""
     assert sorted(tmp_path.iterdir()) == before

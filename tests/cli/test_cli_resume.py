@@ -15,6 +15,8 @@ from bpenb.training.checkpoint_file import read_checkpoint
 from bpenb.warmup import warmup
 from tests.cli.running import TEXT, Result, command, environment
 
+from bpenb_cli.main import run
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 
 Cli = Callable[..., Result]
@@ -131,12 +133,19 @@ def test_a_training_that_is_broken_off_is_resumed(
     ],
 )
 def test_checkpoints_that_cannot_be(
-    cli: Cli, corpus: Path, tmp_path: Path, arguments: list[str], code: int, hint: str
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    hint: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     before = corpus.read_bytes()
-    result = cli("train", "corpus.txt", *arguments, "--progress", "none")
-    assert result.code == code
-    assert hint in result.error_line
+    assert run(["train", "corpus.txt", *arguments, "--progress", "none"]) == code
+    captured = capsys.readouterr()
+    assert hint in captured.err and captured.err.count("\n") == 1 and captured.out == ""
     assert list(tmp_path.iterdir()) == [corpus]
     assert corpus.read_bytes() == before
 

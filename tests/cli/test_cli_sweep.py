@@ -116,12 +116,12 @@ def test_a_wrong_training_is_not_saved(
     capsys: pytest.CaptureFixture[str],
     sizes: str,
 ) -> None:
-    import bpenb.api
+    import bpenb.going_on
     import bpenb.sweep
 
     monkeypatch.chdir(tmp_path)
-    learn = bpenb.api.learn
-    for module in (bpenb.api, bpenb.sweep):
+    learn = bpenb.going_on.learn
+    for module in (bpenb.going_on, bpenb.sweep):
         monkeypatch.setattr(
             module, "learn", lambda *a: (r := learn(*a))._replace(merges=r.merges[:, ::-1].copy())
         )
