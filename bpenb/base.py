@@ -20,6 +20,7 @@ import numpy as np
 
 from bpenb._arrays import NO_TOKEN, ByteArray, IdArray
 from bpenb._byte_map import to_printable
+from bpenb._vocab_checks import MAX_IDS
 from bpenb.encoding import Tokenizer
 from bpenb.errors import TrainingError
 from bpenb.formats import load_model, self_made_ids
@@ -56,10 +57,12 @@ class Base:
         """Return how many merges there are in all when the vocab has `vocab_size` ids.
 
         Raises:
-            TrainingError: not more than the base has.
+            TrainingError: not more than the base has, or above every possible id.
             TypeError: not an int.
         """
         size = check_count("vocab_size", vocab_size, 0)
+        if size > MAX_IDS:
+            raise TrainingError(f"vocab_size is {size}; a vocab has {MAX_IDS} tokens at most")
         if size <= self.model.n_vocab or size < self.n_ids:
             raise TrainingError(
                 f"vocab_size is {size}; the base has {self.model.n_vocab} ids and "

@@ -328,6 +328,7 @@ def _never() -> Any:
         ({"pattern": "cl100k"}, "the base has the split pattern 'gpt2'; it cannot go on with 'cl100k'"),
         ({"vocab_size": 270}, "vocab_size is 270; the base has 270 ids"),
         ({"vocab_size": 2}, "ask for more than that"),
+        ({"vocab_size": 2**25}, "has 16777216 tokens at most"),
         ({"vocab_size": 271, "special_tokens": ["<a>", "<b>"]}, "2 come with further special tokens"),
         ({"min_frequency": -1}, "min_frequency"),
         ({"ties": "none"}, "unknown ties"),

@@ -2,7 +2,7 @@
 
 The file is replaced as a whole, never by one that holds fewer merges of the same training. When a
 training ends it holds all merges: nothing is lost if saving the tokenizer fails, and a larger vocab
-can go on from it. Its format: checkpoint_file.py.
+can go on from it. Its format: checkpoint_file.py; why so: docs/decisions/0014-going-on.md.
 """
 
 from __future__ import annotations
