@@ -4,6 +4,8 @@
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
     count_to_file, merge_counts, merge_to_file        shards of a corpus → files → WordCounts
+    train_sweep                                       text or counts → a tokenizer for each vocab size
+    verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
@@ -27,14 +29,19 @@ if TYPE_CHECKING:
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
     from bpenb.progress import Progress
+    from bpenb.sweep import train_sweep
+    from bpenb.sweep_table import Sweep
     from bpenb.training import apply_merges, learn_merges
+    from bpenb.verification import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BpenbError",
     "Progress",
+    "Sweep",
     "Tokenizer",
+    "Verification",
     "WordCounts",
     "Workforce",
     "__version__",
@@ -49,12 +56,16 @@ __all__ = [
     "train_bpe",
     "train_from_counts",
     "train_from_iterator",
+    "train_sweep",
+    "verify",
 ]
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Progress": "bpenb.progress",
+    "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",
+    "Verification": "bpenb.verification",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
     "apply_merges": "bpenb.training",
@@ -64,6 +75,8 @@ _HOMES = {
     "learn_merges": "bpenb.training",
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",
+    "train_sweep": "bpenb.sweep",
+    "verify": "bpenb.verification",
 }
 
 

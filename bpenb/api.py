@@ -29,6 +29,7 @@ from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_memory, learn, learning_options
+from bpenb.verification import verify_training
 
 __all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
 
@@ -54,6 +55,7 @@ def train(
     max_bytes_per_source: int | str | None = None,
     sample: float | None = None,
     seed: int = 0,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -72,6 +74,7 @@ def train(
             words, and is refused if that does not fit.
         min_word_count: words that occur less often are left out; the report says how much that is.
         max_bytes_per_source, sample, seed: as of `count_words`.
+        verify: hold the result against slow, simple code (bpenb/verification.py).
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -80,6 +83,7 @@ def train(
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
         PatternError, TrainingError: an option out of its range, before any work.
+        VerificationError: the result is wrong, as `verify` found.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
 
@@ -100,7 +104,7 @@ def train(
     least, mixture = check_min_word_count(min_word_count), Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
     counted = count_files(files, settings, workforce, reporter, mixture)
-    return _learn(counted, options, vocab_size, reporter, least)
+    return _learn(counted, options, vocab_size, reporter, least, verify)
 
 
 def train_from_iterator(
@@ -120,6 +124,7 @@ def train_from_iterator(
     min_word_count: int = 1,
     sample: float | None = None,
     seed: int = 0,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -144,7 +149,7 @@ def train_from_iterator(
     least, mixture = check_min_word_count(min_word_count), Mixture(sample=sample, seed=seed)
     reporter = make_reporter(progress)
     counted = count_documents(documents, settings, workforce, reporter, mixture)
-    return _learn(counted, options, vocab_size, reporter, least)
+    return _learn(counted, options, vocab_size, reporter, least, verify)
 
 
 def train_from_counts(
@@ -159,6 +164,7 @@ def train_from_counts(
     workers: int | None = None,
     progress: ProgressOption = None,
     min_word_count: int = 1,
+    verify: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -191,7 +197,7 @@ def train_from_counts(
     )
     least = check_min_word_count(min_word_count)
     counted = CountResult(counts, counts.n_bytes, 0)
-    return _learn(counted, options, vocab_size, make_reporter(progress), least)
+    return _learn(counted, options, vocab_size, make_reporter(progress), least, verify)
 
 
 def train_bpe(
@@ -226,7 +232,12 @@ def train_bpe(
 
 
 def _learn(
-    counted: CountResult, options: LearningOptions, vocab_size: int, reporter: Reporter, min_word_count: int
+    counted: CountResult,
+    options: LearningOptions,
+    vocab_size: int,
+    reporter: Reporter,
+    min_word_count: int,
+    verify: bool,
 ) -> Tokenizer:
     counts, dropped = drop_rare_words(counted.counts, min_word_count)
     counted = counted._replace(counts=counts, dropped_words=dropped)
@@ -244,5 +255,6 @@ def _learn(
         unicode_version=counts.unicode_version,
     )
     reporter.phase_seconds["model"] = time.perf_counter() - started
-    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds)
+    checked = verify_training(counts, options, result, model, reporter) if verify else None
+    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds, checked)
     return Tokenizer.from_model(model, warm=False, report=report)

@@ -6,6 +6,7 @@
     ├── PatternError         a split pattern that is unknown, does not compile or loses text
     ├── CountsError          word counts that are damaged, or were made differently
     ├── TrainingError        settings that no training can meet
+    ├── VerificationError    merges that are not those of exact BPE: the first wrong one
     ├── ModelError           a vocab and merges that are no tokenizer
     ├── FormatError          a file that is not what its name says
     ├── EncodingError        a text that this tokenizer cannot encode
@@ -30,6 +31,7 @@ __all__ = [
     "PatternError",
     "TrainingError",
     "UnknownTokenError",
+    "VerificationError",
     "WorkerError",
 ]
 
@@ -72,6 +74,21 @@ class CountsError(BpenbError):
 
 class TrainingError(BpenbError):
     """Settings that no training can meet."""
+
+
+class VerificationError(BpenbError):
+    """Merges, or token ids, that are not those of exact BPE.
+
+    Attributes:
+        rank: of the first wrong merge; None if the merges are right and the encoder is not.
+    """
+
+    def __init__(self, rank: int | None, message: str) -> None:
+        self.rank = rank
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[VerificationError], tuple[int | None, str]]:
+        return type(self), (self.rank, str(self))
 
 
 class ModelError(BpenbError):

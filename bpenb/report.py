@@ -14,6 +14,7 @@ from bpenb._memory import peak_rss_bytes
 from bpenb.counting import CountResult
 from bpenb.model import BPEModel
 from bpenb.training import LearningOptions, MergeResult
+from bpenb.verification import Verification
 
 __all__ = ["longest_tokens", "training_report"]
 
@@ -34,6 +35,10 @@ def longest_tokens(model: BPEModel, n: int = 10) -> list[str]:
     return [model.token_bytes[a:b].tobytes().decode("utf-8", errors="backslashreplace") for a, b in spans]
 
 
+def _rate(n: int, seconds: float) -> float | None:
+    return n / seconds if seconds > 0 else None
+
+
 def training_report(
     counted: CountResult,
     options: LearningOptions,
@@ -41,8 +46,9 @@ def training_report(
     result: MergeResult,
     model: BPEModel,
     phase_seconds: Mapping[str, float],
+    verification: Verification | None = None,
 ) -> dict[str, Any]:
-    """Return what report.json holds; sizes in bytes, times in seconds."""
+    """Return what report.json holds; sizes in bytes, times in seconds (docs/reports.md)."""
     counts = counted.counts
     last = int(result.merge_counts[-1]) if len(result.merge_counts) else None
     return {
@@ -73,11 +79,13 @@ def training_report(
         },
         # Those of counting are sums over its workers, which work side by side.
         "seconds": dict(phase_seconds) | {f"counting.{k}": v for k, v in counted.stage_seconds.items()},
+        "merges_per_second": _rate(result.counters["merges"], phase_seconds.get("merge", 0.0)),
         "peak_memory_bytes": peak_rss_bytes() + counted.workers_peak_rss_bytes,
         "memory_plan": None if counted.memory_plan is None else asdict(counted.memory_plan),
         "n_spills": counted.n_spills,
         "mixture": None if counted.mixture is None else dict(counted.mixture),
         "dropped_words": None if counted.dropped_words is None else counted.dropped_words._asdict(),
         "longest_tokens": longest_tokens(model),
+        "verification": None if verification is None else verification._asdict(),
         "counters": result.counters,
     }

@@ -35,7 +35,17 @@ MAY_IMPORT: dict[str, set[str]] = {
 BESIDE = {"errors", "patterns", "progress", "_arrays", "_atomic", "_bar", "_byte_map", "_intrinsics", "_jit",
           "_memory", "_vocab_checks", "_workers"}  # fmt: skip
 # On top: they import every room, and no room imports them.
-ON_TOP = {"__init__", "api", "api_counts", "kernels", "report", "warmup"}
+ON_TOP = {
+    "__init__",
+    "api",
+    "api_counts",
+    "kernels",
+    "report",
+    "sweep",
+    "sweep_table",
+    "verification",
+    "warmup",
+}
 
 MAY_PRINT = {"bpenb._bar", "bpenb.dataset.stdout"}
 MAY_IMPORT_NUMBA = {"bpenb._jit", "bpenb._intrinsics"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bpenb._arrays import IdArray, Int64Array
+from bpenb._arrays import NO_TOKEN, ByteArray, IdArray, Int64Array
 from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
 from bpenb.encoding.engine import make_engine
 from bpenb.encoding.pair_table import PairTable, make_pair_table
@@ -106,3 +106,29 @@ class Encoder:
                 "the vocab lacks this single byte"
             )
         return out[:n_ids].copy()  # not a view of four bytes for each byte of text
+
+    def encode_words(self, word_bytes: ByteArray, word_offsets: Int64Array) -> tuple[IdArray, Int64Array]:
+        """Encode words one by one: no split pattern, no special token.
+
+        Args:
+            word_bytes: uint8[n_bytes], all words one after the other.
+            word_offsets: int64[n_words + 1], where each begins.
+
+        Returns:
+            int32[n_ids] token ids, and int64[n_words + 1] where those of each word begin.
+
+        Raises:
+            EncodingError: a byte that the vocab lacks.
+        """
+        ends = np.array(word_offsets[1:], dtype=np.int64)
+        longest = int(np.diff(word_offsets).max(initial=0))
+        out = np.empty(word_bytes.shape[0], dtype=np.int32)
+        no_special = np.full(len(ends), NO_TOKEN, dtype=np.int32)
+        text = np.frombuffer(word_bytes.tobytes(), dtype=np.uint8)  # read-only, as every `text`
+        scratch = make_scratch(longest)
+        n_ids = encode_pretokens(text, ends, no_special, self._byte_ids, self._pairs, scratch, out)
+        if n_ids < 0:
+            raise EncodingError(f"byte {text[~int(n_ids)]} of a word has no token: the vocab lacks it")
+        ids = out[:n_ids].copy()
+        id_ends = np.cumsum(np.diff(self._model.token_offsets)[ids])
+        return ids, np.searchsorted(id_ends, word_offsets, side="right")

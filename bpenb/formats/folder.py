@@ -21,7 +21,7 @@ from bpenb.formats.gpt2_files import merges_txt, read_merges_txt, read_vocab_jso
 from bpenb.formats.hf_json import tokenizer_json
 from bpenb.formats.hf_split import warn_if_cut_differently
 from bpenb.formats.reading import model_errors, warn_missing_bytes
-from bpenb.formats.replacing import check_replaceable, settled, write_folder
+from bpenb.formats.replacing import check_replaceable, is_ours, settled, write_folder
 from bpenb.formats.settings import Settings, read_settings, settings_json
 from bpenb.formats.tiktoken_file import tiktoken_file
 from bpenb.model import BPEModel
@@ -32,6 +32,7 @@ __all__ = [
     "TOKENIZER",
     "VOCAB",
     "check_folder",
+    "is_tokenizer_folder",
     "read_folder",
     "save_folder",
     "settled_folder",
@@ -91,6 +92,11 @@ def save_folder(
 def _plain(value: Any) -> Any:
     """Return what JSON can hold for numbers and arrays of numpy, and for paths."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def is_tokenizer_folder(path: Path) -> bool:
+    """Tell whether a folder holds a tokenizer that `save_folder` wrote, and nothing else."""
+    return path.is_dir() and is_ours(path, _FILES, SETTINGS)
 
 
 def settled_folder(path: Path) -> Path:

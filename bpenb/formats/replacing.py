@@ -21,7 +21,7 @@ from pathlib import Path
 from bpenb._atomic import atomic_write, temporary_sibling
 from bpenb.errors import OutputError
 
-__all__ = ["check_replaceable", "settled", "write_folder"]
+__all__ = ["backup_of", "check_replaceable", "is_ours", "settled", "sync_folder", "write_folder"]
 
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part")  # what an interrupted `atomic_write` leaves
 
@@ -45,8 +45,8 @@ def write_folder(
     target = Path(os.path.realpath(target))  # a link stays one; what it leads to is replaced
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backup(target)
-        if not target.exists() and _is_ours(backup, known, marker):
+        backup = backup_of(target)
+        if not target.exists() and is_ours(backup, known, marker):
             backup.replace(target)  # a run before this one ended between its two renames
         if _is_replaceable(target, known, marker) and not Path.cwd().is_relative_to(target):
             _replace(target, files, known, marker)
@@ -75,12 +75,13 @@ def check_replaceable(target: Path, known: Collection[str], marker: str, force: 
 
 def settled(target: Path, known: Collection[str], marker: str) -> Path:
     """Return where to read a folder: under its name, or where a crash in `write_folder` left the old one."""
-    if not target.exists() and _is_ours(_backup(target), known, marker):
-        return _backup(target)
+    if not target.exists() and is_ours(backup_of(target), known, marker):
+        return backup_of(target)
     return target
 
 
-def _backup(target: Path) -> Path:
+def backup_of(target: Path) -> Path:
+    """Return where the old folder is while the new one takes its place."""
     return target.with_name(f".{target.name}.old")
 
 
@@ -94,16 +95,17 @@ def _foreign(folder: Path, known: Collection[str]) -> list[str]:
     return [entry.name for entry in folder.iterdir() if not is_known(entry)]
 
 
-def _is_ours(folder: Path, known: Collection[str], marker: str) -> bool:
+def is_ours(folder: Path, known: Collection[str], marker: str) -> bool:
+    """Tell whether a folder holds the marker, and no file that we did not write."""
     return (folder / marker).is_file() and not _foreign(folder, known)
 
 
 def _is_replaceable(folder: Path, known: Collection[str], marker: str) -> bool:
-    return not folder.exists() or not any(folder.iterdir()) or _is_ours(folder, known, marker)
+    return not folder.exists() or not any(folder.iterdir()) or is_ours(folder, known, marker)
 
 
 def _replace(target: Path, files: Mapping[str, bytes], known: Collection[str], marker: str) -> None:
-    part, backup = temporary_sibling(target), _backup(target)
+    part, backup = temporary_sibling(target), backup_of(target)
     try:
         try:
             part.mkdir()
@@ -115,7 +117,7 @@ def _replace(target: Path, files: Mapping[str, bytes], known: Collection[str], m
                 file.write(contents)
                 file.flush()
                 os.fsync(file.fileno())
-        _sync_folder(part)
+        sync_folder(part)
         if not target.exists():
             part.replace(target)
         elif not _set_aside(target, backup, known, marker):
@@ -127,10 +129,10 @@ def _replace(target: Path, files: Mapping[str, bytes], known: Collection[str], m
                 if not target.exists():
                     backup.replace(target)
                 raise
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    if _is_ours(backup, known, marker) or (backup.is_dir() and not any(backup.iterdir())):
+    if is_ours(backup, known, marker) or (backup.is_dir() and not any(backup.iterdir())):
         shutil.rmtree(backup, ignore_errors=True)
 
 
@@ -156,10 +158,11 @@ def _write_one_by_one(target: Path, files: Mapping[str, bytes], known: Collectio
     for name in sorted(files, key=lambda name: name == marker):
         with atomic_write(target / name) as file:
             file.write(files[name])
-    _sync_folder(target)
+    sync_folder(target)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the system write a folder's list of names to the disk."""
     with suppress(OSError):  # Windows opens no folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:

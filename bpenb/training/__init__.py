@@ -9,6 +9,10 @@ recount.py     stale pairs, serial and parallel   births.py    the pairs that a 
 merging.py     the merge loop                     replay.py    merges that are given
 driver.py      phases, growth, threads            memory.py    whether it fits into a budget
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
+
+Not part of a training, and sharing nothing with it:
+verify.py        verify_merges, the checks of a result, by the definition in slow_rule.py and by
+word_replay.py   replay_merges, what known merges do, word by word; its kernel in word_replay_kernel.py
 """
 
 from __future__ import annotations
@@ -18,14 +22,20 @@ from bpenb.training.driver import GivenMerges, MergeResult
 from bpenb.training.memory import check_memory
 from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
-from bpenb.training.ties import TIE_MODES, check_ties
+from bpenb.training.slow_rule import replay_word, sample_words
+from bpenb.training.ties import TIE_MODES, byte_order, check_ties
+from bpenb.training.verify import MergeChecks, verify_merges
+from bpenb.training.word_replay import Replay, replay_merges
 
 __all__ = [
     "TIE_MODES",
     "GivenMerges",
     "LearningOptions",
+    "MergeChecks",
     "MergeResult",
+    "Replay",
     "apply_merges",
+    "byte_order",
     "check_count",
     "check_memory",
     "check_ties",
@@ -34,5 +44,9 @@ __all__ = [
     "learn_merges",
     "learning_options",
     "n_merges_for",
+    "replay_merges",
+    "replay_word",
+    "sample_words",
+    "verify_merges",
     "warmup",
 ]

@@ -21,6 +21,8 @@ from bpenb.training.driver import (
 from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
+from bpenb.training.word_replay import replay_merges
+from bpenb.training.word_replay_kernel import replay_words
 
 __all__ = ["kernels_compiled", "learn", "warmup"]
 
@@ -104,6 +106,7 @@ _KERNELS = (
     merging.merge_slice,
     recount.recount_blocks,
     recount.close_blocks,
+    replay_words,
 )
 
 
@@ -120,6 +123,7 @@ def warmup() -> None:
     offsets, ones = np.array([0, 8], dtype=np.int64), np.ones(1, dtype=np.int64)
     learn_from_words(tiny, offsets, ones, order, settings, Reporter(None))
     index.move_pairs(index.make_table(2), index.make_table(4))
+    replay_merges(WordCounts.from_dict({b"abab": 1}), np.array([[97, 98]], dtype=np.int32), order)
     training_words = words.pack_words(tiny, offsets, ones, order)
     pairs, _ = words.allocate_pairs(1, 1)
     pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1

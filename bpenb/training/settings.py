@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bpenb._arrays import N_BYTES
 from bpenb._byte_map import BYTE_TO_CHARACTER
+from bpenb._vocab_checks import MAX_IDS
 from bpenb._workers import resolve_workers
 from bpenb.errors import TrainingError
 from bpenb.training.ties import check_ties
@@ -54,7 +55,8 @@ def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) ->
     that is written as a byte takes no id of its own.
 
     Raises:
-        TrainingError: the size does not even hold those, or the tie mode is unknown.
+        TrainingError: the size does not even hold those, or is above every possible id, or the tie
+            mode is unknown.
         TypeError: not an int.
 
     Example:
@@ -66,6 +68,8 @@ def n_merges_for(vocab_size: int, special_tokens: tuple[str, ...], ties: str) ->
     fixed = N_BYTES + len(special_tokens)
     if ties == "huggingface":
         fixed -= len(set(special_tokens) & set(BYTE_TO_CHARACTER))
+    if size > MAX_IDS:
+        raise TrainingError(f"vocab_size is {size}; a vocab has {MAX_IDS} tokens at most")
     if size < fixed:
         raise TrainingError(
             f"vocab_size is {size}; 256 bytes and {fixed - N_BYTES} special tokens need {fixed} at least"

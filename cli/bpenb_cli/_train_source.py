@@ -13,9 +13,9 @@ from bpenb_cli._mixture import weighted_files
 from bpenb_cli._options import DEFAULT_SPECIAL_TOKEN
 
 if TYPE_CHECKING:
-    from bpenb import Tokenizer
+    from bpenb import WordCounts
 
-__all__ = ["FromCountsOption", "TrainInputsArgument", "train_from", "training_files"]
+__all__ = ["FromCountsOption", "TrainInputsArgument", "prepare_source", "training_files"]
 
 TrainInputsArgument = Annotated[
     list[str] | None,
@@ -58,23 +58,23 @@ def training_files(
     return []
 
 
-def train_from(
+def prepare_source(
     files: list[Path] | dict[Path, int],
     from_counts: Path | None,
     special_tokens: list[str] | None,
     pattern: str | None,
-    **settings: Any,
-) -> Tokenizer:
-    """Train on text files, or from word counts, which know their pattern and special tokens."""
+    settings: dict[str, Any],
+) -> tuple[list[Path] | dict[Path, int] | WordCounts, dict[str, Any]]:
+    """Return what to learn from, and the settings for that: word counts know how they were made."""
     import bpenb
     from bpenb.counting import describe_missing
 
     if from_counts is None:
         specials = [DEFAULT_SPECIAL_TOKEN] if special_tokens is None else special_tokens
-        return bpenb.train(files, special_tokens=specials, pattern=pattern or "gpt2", **settings)
+        return files, settings | {"special_tokens": specials, "pattern": pattern or "gpt2"}
     counts = bpenb.WordCounts.load(from_counts)
     if missing := describe_missing(counts.shards):
         _messages.warning(f"{from_counts} is not complete: {missing}: missing")
-    learning = {name: value for name, value in settings.items() if name not in (*OF_READING, "workers")}
-    learning["workers"] = settings["workers"].workers
-    return bpenb.train_from_counts(counts, special_tokens=special_tokens, pattern=pattern, **learning)
+    learning = {name: value for name, value in settings.items() if name not in OF_READING}
+    learning |= {"workers": settings["workers"].workers, "special_tokens": special_tokens, "pattern": pattern}
+    return counts, learning

@@ -11,7 +11,7 @@ from bpenb_cli import _options as options
 from bpenb_cli._demo_corpus import standard_library
 from bpenb_cli._demo_run import DemoResult, run_demo
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._summary import phase_times, spell_tokens
+from bpenb_cli._summary_rows import phase_times, spell_tokens
 
 __all__ = ["EXAMPLE", "demo", "run_and_show"]
 

@@ -11,8 +11,9 @@ from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._summary import show_summary
-from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, train_from, training_files
+from bpenb_cli._train_options import EvalOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
+from bpenb_cli._train_run import check_output, rooms, train_all
+from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, prepare_source, training_files
 
 __all__ = ["EXAMPLE", "train"]
 
@@ -23,7 +24,8 @@ def train(
     context: typer.Context,
     inputs: TrainInputsArgument = None,
     from_counts: FromCountsOption = None,
-    vocab_size: Annotated[int, typer.Option(help="Tokens at most, the 256 bytes included.")] = 32000,
+    vocab_size: VocabSizeOption = "32000",
+    eval_files: EvalOption = None,
     special_token: options.SpecialTokenOption = None,
     no_special_tokens: options.NoSpecialTokensOption = False,
     pattern: options.PatternOption = None,
@@ -44,36 +46,32 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
+    verify: VerifyOption = False,
     profile: Annotated[Path | None, typer.Option(help="Write cProfile data to this file.")] = None,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on text files, and save it as a folder."""
+    sizes = parse_vocab_sizes(vocab_size, eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
     files = training_files(context, inputs, from_counts)
-    with shown_progress(progress, "counting", "training") as show:
+    with shown_progress(progress, *rooms(verify)) as show, profiled(profile):
         import bpenb
-        from bpenb.formats import check_folder
 
-        check_folder(output, force)  # not after an hour's work
-        with profiled(profile):
-            tokenizer = train_from(
-                files,
-                from_counts,
-                specials,
-                pattern,
-                vocab_size=vocab_size,
-                ties=ties.value,
-                min_frequency=min_frequency,
-                max_token_length=max_token_length,
-                min_word_count=min_word_count,
-                workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
-                progress=show,
-                errors=errors.value,
-                engine=engine.value,
-                max_bytes_per_source=max_bytes_per_source,
-                sample=sample,
-                seed=seed,
-            )
-            tokenizer.save(output, force=force)
-    assert tokenizer.report is not None
-    show_summary(tokenizer.report, output)
+        settings = {
+            "ties": ties.value,
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "min_word_count": min_word_count,
+            "workers": bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
+            "progress": show,
+            "errors": errors.value,
+            "engine": engine.value,
+            "max_bytes_per_source": max_bytes_per_source,
+            "sample": sample,
+            "seed": seed,
+            "verify": verify,
+        }
+        check_output(output, force, len(sizes))
+        source, settings = prepare_source(files, from_counts, specials, pattern, settings)
+        show_result = train_all(source, sizes, eval_files or [], settings, output, force)
+    show_result()

@@ -18,9 +18,11 @@ from bpenb.training import (
     n_merges_for,
     recount,
     warmup,
+    word_replay_kernel,
     words,
 )
 from bpenb.training.ties import byte_order
+from bpenb.training.verify import verify_merges
 
 TINY = {b"abab": 3, b"ab": 2}
 
@@ -47,6 +49,11 @@ def test_bad_settings(options: dict[str, object], error: type[Exception], messag
 def test_vocab_size_below_bytes_and_specials(size: int) -> None:
     with pytest.raises(TrainingError, match=f"is {size}"):
         n_merges_for(size, ("<s>",), "cs336")
+
+
+def test_vocab_size_above_every_id() -> None:
+    with pytest.raises(TrainingError, match="1000000000; a vocab has 16777216 tokens at most"):
+        n_merges_for(10**9, (), "cs336")
 
 
 @pytest.mark.parametrize("size", [True, 300.0, "300", None])
@@ -104,10 +111,11 @@ def test_tokens_left_are_counted() -> None:
 
 def test_one_signature_per_kernel() -> None:
     warmup()
-    learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
+    result = learn(WordCounts.from_dict(TINY), LearningOptions(n_merges=5, workers=2))
+    verify_merges(WordCounts.from_dict(TINY), LearningOptions(2), result.merges[:2], result.byte_order)
     kernels = [words.fill_rows, index.count_pairs, index.move_pairs, index.fill_index, heap.heapify,
                merging.merge_slice, recount.recount_blocks.serial, recount.recount_blocks.parallel,
-               recount.close_blocks]  # fmt: skip
+               recount.close_blocks, word_replay_kernel.replay_words]  # fmt: skip
     for kernel in kernels:
         assert len(getattr(kernel, "signatures", [1])) <= 1, kernel
     assert kernels_compiled()

@@ -1,0 +1,60 @@
+"""Options of `bpenb train` alone: how large, on which further texts, and whether to verify."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["EvalOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]
+
+VocabSizeOption = Annotated[
+    str,
+    typer.Option(
+        "--vocab-size",
+        metavar="N[,N…]",
+        help="Tokens at most, the 256 bytes included; 32k is 32,000. Several, such as 8k,16k,32k, "
+        "are trained at once: a folder for each size, and a table of bytes per token.",
+    ),
+]
+EvalOption = Annotated[
+    list[Path] | None,
+    typer.Option("--eval", metavar="FILE", help="With several sizes: a further text for the table."),
+]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Hold the result against slow, simple code before it is saved.")
+]
+
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def _parse_size(text: str) -> int:
+    found = re.fullmatch(r"(-?[0-9]+)([km]?)", text.strip().lower())
+    if found is None:
+        raise typer.BadParameter(
+            f"--vocab-size: {text.strip()!r} is not an integer such as 32000, 32k or 1m, nor several "
+            "with commas between them"
+        )
+    return int(found[1]) * _FACTORS[found[2]]
+
+
+def parse_vocab_sizes(text: str, eval_files: Sequence[Path] | None = None) -> list[int]:
+    """Return the sizes that `--vocab-size` names.
+
+    Example:
+        >>> parse_vocab_sizes("8k,16000"), parse_vocab_sizes("1m")
+        ([8000, 16000], [1000000])
+    """
+    sizes = [_parse_size(part) for part in text.split(",")]
+    twice = next((size for size in sizes if sizes.count(size) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"--vocab-size names {twice} twice; each size is written once")
+    if eval_files and len(sizes) == 1:
+        raise typer.BadParameter(
+            "--eval is for several sizes at once, such as --vocab-size 8k,16k; for one tokenizer, count "
+            "what `bpenb encode` gives"
+        )
+    return sizes

@@ -1,0 +1,52 @@
+"""What `bpenb train` does: one training, saved as one tokenizer or as one for each size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpenb_cli._summary import show_summary
+from bpenb_cli._sweep_summary import show_sweep
+
+if TYPE_CHECKING:
+    from bpenb import WordCounts
+
+__all__ = ["check_output", "rooms", "train_all"]
+
+
+def rooms(verify: bool) -> tuple[str, ...]:
+    """Return the rooms whose kernels a training may have to compile."""
+    return ("counting", "training", "encoding") if verify else ("counting", "training")
+
+
+def check_output(output: Path, force: bool, n_sizes: int) -> None:
+    """Refuse to write where something else is: now, not after an hour's work."""
+    from bpenb.formats import check_folder, check_sweep_folder
+
+    (check_folder if n_sizes == 1 else check_sweep_folder)(output, force)
+
+
+def train_all(
+    source: list[Path] | dict[Path, int] | WordCounts,
+    vocab_sizes: Sequence[int],
+    eval_files: Sequence[Path],
+    settings: dict[str, Any],
+    output: Path,
+    force: bool,
+) -> Callable[[], None]:
+    """Train once, and save a tokenizer, or one for each of several sizes; return what shows how it went."""
+    import bpenb
+
+    if len(vocab_sizes) > 1:
+        sweep = bpenb.train_sweep(source, vocab_sizes, eval_files=list(eval_files), **settings)
+        sweep.save(output, force=force)
+        return lambda: show_sweep(sweep, output)
+    if isinstance(source, bpenb.WordCounts):
+        tokenizer = bpenb.train_from_counts(source, vocab_size=vocab_sizes[0], **settings)
+    else:
+        tokenizer = bpenb.train(source, vocab_size=vocab_sizes[0], **settings)
+    tokenizer.save(output, force=force)
+    report = tokenizer.report
+    assert report is not None
+    return lambda: show_summary(report, output)
