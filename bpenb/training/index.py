@@ -34,8 +34,10 @@ __all__ = [
 
 _ROWS_PER_THREAD = 1 << 14  # below it, one thread is as quick
 _FIRST_SLOTS = 1 << 14
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(32)
+_OF_LEFT = np.uint64(0x9E3779B1)
+_OF_RIGHT = np.uint64(0x85EBCA77)
+_SHIFT = np.uint64(29)
+_DROPPED = np.uint64(3)
 _EMPTY = np.int64(-1)
 
 
@@ -68,7 +70,9 @@ class FirstPairs(NamedTuple):
 def find_slot(keys, key):
     """Return the slot of a pair, or the free one where it belongs. keys: int64[n_slots], a power of two."""
     mask = np.int64(keys.shape[0] - 1)
-    s = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
+    left, right = np.uint64(key >> 32), np.uint64(key & 0xFFFFFFFF)
+    h = left * _OF_LEFT ^ right * _OF_RIGHT  # 32 by 32 bits: no product overflows
+    s = np.int64((h ^ h >> _SHIFT) >> _DROPPED) & mask
     while keys[s] != key and keys[s] != _EMPTY:
         s = (s + 1) & mask
     return s
