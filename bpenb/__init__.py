@@ -7,6 +7,7 @@
     train_sweep                                       text or counts → a tokenizer for each vocab size
     verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from bpenb.progress import Progress
     from bpenb.sweep import train_sweep
     from bpenb.sweep_table import Sweep
-    from bpenb.training import apply_merges, learn_merges
+    from bpenb.training import Checkpoint, apply_merges, learn_merges
     from bpenb.verification import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BpenbError",
+    "Checkpoint",
     "Progress",
     "Sweep",
     "Tokenizer",
@@ -62,6 +64,7 @@ __all__ = [
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
+    "Checkpoint": "bpenb.training",
     "Progress": "bpenb.progress",
     "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpenb.api_counts import END_OF_TEXT, Path, Pattern, Workers, workforce_of
+from bpenb.base import BaseOption
 from bpenb.corpus import Documents, Mixture, WeightedFiles, normalize_special_tokens
 from bpenb.counting import (
     CountResult,
@@ -23,12 +24,12 @@ from bpenb.counting import (
 )
 from bpenb.encoding import Tokenizer
 from bpenb.errors import CountsError
-from bpenb.model import BPEModel
+from bpenb.going_on import CheckpointOption, Start, open_start
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
-from bpenb.training import LearningOptions, check_memory, learn, learning_options
+from bpenb.training import LearningOptions, check_memory
 from bpenb.verification import verify_training
 
 __all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
@@ -41,9 +42,9 @@ def train(
     files: WeightedFiles,
     *,
     vocab_size: int = 32000,
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    pattern: Pattern = "gpt2",
-    ties: str = "cs336",
+    special_tokens: Iterable[str] | None = END_OF_TEXT,
+    pattern: Pattern | None = None,
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: Workers = None,
@@ -56,6 +57,9 @@ def train(
     sample: float | None = None,
     seed: int = 0,
     verify: bool = False,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -64,9 +68,9 @@ def train(
             count); plain UTF-8 text; each file begins a new document.
         vocab_size: tokens at most, the 256 bytes and the special tokens included.
         special_tokens: they separate documents and are never learned.
-        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
-        ties: which of two pairs with one count goes first: `cs336` (the greater pair of bytes),
-            `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
+        pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package; None: gpt2.
+        ties: which of two pairs with one count goes first: `cs336` (the greater pair of bytes; None
+            too), `huggingface` or `rustbpe` (the smaller pair of ids); decides the order of ids too.
         min_frequency: a pair that occurs less often is not merged.
         max_token_length: the longest token in bytes, inclusive; None for no limit.
         workers, progress, errors, engine: as of `count_words`.
@@ -75,6 +79,10 @@ def train(
         min_word_count: words that occur less often are left out; the report says how much that is.
         max_bytes_per_source, sample, seed: as of `count_words`.
         verify: hold the result against slow, simple code (bpenb/verification.py).
+        base: a tokenizer, or its path, to go on from. Its ids and merges stay, new ones follow; pattern
+            and ties are its own, and `special_tokens` names further ones.
+        checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
+        resume: go on from the checkpoint; the result is that of a training that never stopped.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -82,7 +90,9 @@ def train(
 
     Raises:
         CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
-        PatternError, TrainingError: an option out of its range, before any work.
+        FormatError, OutputError: a base or checkpoint that cannot be read, or is there already.
+        PatternError, TrainingError: an option out of its range, or not that of base or checkpoint;
+            before any work.
         VerificationError: the result is wrong, as `verify` found.
         TypeError: an argument of a wrong type.
         WorkerError: a worker process failed or died.
@@ -94,26 +104,23 @@ def train(
         >>> tokenizer.merges
         [(b'o', b'w'), (b'l', b'ow'), (b' ', b'low')]
     """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    workforce = workforce_of(workers, max_memory)
-    options = learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
-    )
-    least, mixture = check_min_word_count(min_word_count), Mixture(max_bytes_per_source, sample, seed)
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
+    workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    mixture = Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
     counted = count_files(files, settings, workforce, reporter, mixture)
-    return _learn(counted, options, vocab_size, reporter, least, verify)
+    return _learn(counted, start, options, vocab_size, reporter, least, verify)
 
 
 def train_from_iterator(
     documents: Documents,
     *,
     vocab_size: int = 32000,
-    special_tokens: Iterable[str] = END_OF_TEXT,
-    pattern: Pattern = "gpt2",
-    ties: str = "cs336",
+    special_tokens: Iterable[str] | None = END_OF_TEXT,
+    pattern: Pattern | None = None,
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: Workers = None,
@@ -125,6 +132,9 @@ def train_from_iterator(
     sample: float | None = None,
     seed: int = 0,
     verify: bool = False,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -139,17 +149,14 @@ def train_from_iterator(
         >>> train_from_iterator(["low low lower"], vocab_size=258, special_tokens=()).merges
         [(b'o', b'w'), (b'l', b'ow')]
     """
-    settings = CountSettings(
-        resolve_pattern(pattern), normalize_special_tokens(special_tokens), errors, engine
-    )
-    workforce = workforce_of(workers, max_memory)
-    options = learning_options(
-        settings.special_tokens, vocab_size, ties, min_frequency, max_token_length, workforce.workers
-    )
-    least, mixture = check_min_word_count(min_word_count), Mixture(sample=sample, seed=seed)
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
+    workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    mixture = Mixture(sample=sample, seed=seed)
     reporter = make_reporter(progress)
     counted = count_documents(documents, settings, workforce, reporter, mixture)
-    return _learn(counted, options, vocab_size, reporter, least, verify)
+    return _learn(counted, start, options, vocab_size, reporter, least, verify)
 
 
 def train_from_counts(
@@ -158,13 +165,16 @@ def train_from_counts(
     vocab_size: int = 32000,
     special_tokens: Iterable[str] | None = None,
     pattern: Pattern | None = None,
-    ties: str = "cs336",
+    ties: str | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
     min_word_count: int = 1,
     verify: bool = False,
+    base: BaseOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -192,12 +202,11 @@ def train_from_counts(
             raise CountsError(
                 f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
             )
-    options = learning_options(
-        counts.special_tokens, vocab_size, ties, min_frequency, max_token_length, workers
-    )
+    start = open_start(base, checkpoint, resume, counts.pattern, counts.special_tokens, ties)
     least = check_min_word_count(min_word_count)
+    options = start.options(vocab_size, min_frequency, max_token_length, workers, least)
     counted = CountResult(counts, counts.n_bytes, 0)
-    return _learn(counted, options, vocab_size, make_reporter(progress), least, verify)
+    return _learn(counted, start, options, vocab_size, make_reporter(progress), least, verify)
 
 
 def train_bpe(
@@ -233,6 +242,7 @@ def train_bpe(
 
 def _learn(
     counted: CountResult,
+    start: Start,
     options: LearningOptions,
     vocab_size: int,
     reporter: Reporter,
@@ -243,18 +253,12 @@ def _learn(
     counted = counted._replace(counts=counts, dropped_words=dropped)
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
-    result = learn(counts, options, reporter)
+    result = start.learn(counts, options, reporter)
     started = time.perf_counter()
-    model = BPEModel.from_training(
-        result.merges,
-        result.byte_order,
-        counts.special_tokens,
-        counts.pattern,
-        options.ties,
-        engine=counts.engine,
-        unicode_version=counts.unicode_version,
-    )
+    model = start.model(result, counts)
     reporter.phase_seconds["model"] = time.perf_counter() - started
-    checked = verify_training(counts, options, result, model, reporter) if verify else None
-    report = training_report(counted, options, vocab_size, result, model, reporter.phase_seconds, checked)
+    n_given = start.n_base_merges
+    checked = verify_training(counts, options, result, model, reporter, n_given) if verify else None
+    seconds, gains = reporter.phase_seconds, start.gains(counts, result)
+    report = training_report(counted, options, vocab_size, result, model, seconds, checked, gains)
     return Tokenizer.from_model(model, warm=False, report=report)

@@ -47,6 +47,7 @@ def training_report(
     model: BPEModel,
     phase_seconds: Mapping[str, float],
     verification: Verification | None = None,
+    base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what report.json holds; sizes in bytes, times in seconds (docs/reports.md)."""
     counts = counted.counts
@@ -86,6 +87,7 @@ def training_report(
         "mixture": None if counted.mixture is None else dict(counted.mixture),
         "dropped_words": None if counted.dropped_words is None else counted.dropped_words._asdict(),
         "longest_tokens": longest_tokens(model),
+        "base": base,
         "verification": None if verification is None else verification._asdict(),
         "counters": result.counters,
     }

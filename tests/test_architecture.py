@@ -39,6 +39,8 @@ ON_TOP = {
     "__init__",
     "api",
     "api_counts",
+    "base",
+    "going_on",
     "kernels",
     "report",
     "sweep",

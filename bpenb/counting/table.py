@@ -53,7 +53,20 @@ class TableArrays(NamedTuple):
 def word_key(text, start, length):
     """Return the two numbers that stand for a word: exact for ≤ 15 bytes, else hash and length.
 
-    text : uint8[], padded with 16 bytes behind the word
+    text    : uint8[], padded with 16 bytes behind the word
+    start   : int64, of the word
+    length  : int64, its bytes, at least 1
+    Returns : (uint64, uint64)
+    O(length)
+
+    Example:
+        >>> import numba
+        >>> @numba.njit
+        ... def are_equal(text, a, b, length):
+        ...     return word_key(text, a, length) == word_key(text, b, length)
+        >>> text = np.frombuffer(b"low low " + bytes(16), np.uint8).copy()
+        >>> are_equal(text, 0, 4, 3), are_equal(text, 0, 3, 3)
+        (True, False)
     """
     if length <= SHORT:
         row = np.uint64(length)  # not signed: a negative index would be looked for

@@ -4,10 +4,28 @@ tokenizer.py   the door: Tokenizer         streaming.py   iterables and files, b
 encoder.py     the driver: bytes to ids    splitter.py    special tokens and pretokens
 engine.py      who cuts pretokens          ready.py       compiling ahead of need
 encode_pretokens.py, merge_short.py, merge_long.py, pair_table.py, decode_ids.py   the kernels
+one_word.py   one word, for others
 """
 
+from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
+from bpenb.encoding.encode_pretokens import EncodeScratch, make_scratch
+from bpenb.encoding.one_word import encode_word
+from bpenb.encoding.pair_table import PairTable, find_pair, make_pair_table
 from bpenb.encoding.ready import kernels_compiled, warmup
 from bpenb.encoding.streaming import encode_file_blocks
 from bpenb.encoding.tokenizer import Tokenizer
 
-__all__ = ["Tokenizer", "encode_file_blocks", "kernels_compiled", "warmup"]
+__all__ = [
+    "EncodeScratch",
+    "PairTable",
+    "Tokenizer",
+    "encode_file_blocks",
+    "encode_word",
+    "find_pair",
+    "gather_token_bytes",
+    "kernels_compiled",
+    "make_pair_table",
+    "make_scratch",
+    "measure_tokens",
+    "warmup",
+]

@@ -26,6 +26,10 @@ def measure_tokens(ids, token_offsets):
     token_offsets : int64[n_vocab + 1]; an empty range is an id without a token
     Returns       : int64, bytes; or ~i of the first ids[i] that has no token
     O(n)
+
+    Example:
+        >>> int(measure_tokens(np.array([1, 0, 1]), np.array([0, 1, 3])))
+        5
     """
     n_vocab = token_offsets.shape[0] - 1
     n_bytes = 0
@@ -49,6 +53,12 @@ def gather_token_bytes(ids, token_bytes, token_offsets, out):
     token_offsets : int64[n_vocab + 1]
     out           : uint8[], written; exactly as long as all the tokens together
     O(n_bytes)
+
+    Example:
+        >>> token_bytes, out = np.frombuffer(b"abc", np.uint8).copy(), np.zeros(5, np.uint8)
+        >>> gather_token_bytes(np.array([1, 0, 1]), token_bytes, np.array([0, 1, 3]), out)
+        >>> out.tobytes()
+        b'bcabc'
     """
     n_out = 0
     for i in range(ids.shape[0]):

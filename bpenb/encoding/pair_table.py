@@ -58,6 +58,16 @@ def find_pair(slots, left, right):
     left, right : token ids
     Returns : int64, rank << 32 | merged id, or NO_MERGE
     O(1)
+
+    Example:
+        >>> import numba
+        >>> @numba.njit
+        ... def rank_and_id(slots, left, right):
+        ...     value = find_pair(slots, left, right)
+        ...     return value >> 32, value & 0xFFFFFFFF
+        >>> table = make_pair_table(np.array([[97, 98]], np.int32), np.array([256], np.int32))
+        >>> rank_and_id(table.slots, 97, 98)
+        (0, 256)
     """
     left = np.int64(left)
     right = np.int64(right)

@@ -2,12 +2,14 @@
 
     save_folder   one folder with every format       load_model         a folder, or one file
     check_folder  would it be refused?               load_vocab_merges  GPT-2's two files
+    self_made_ids tokens that BPE makes of their own bytes
     save_sweep    a folder of such folders           check_sweep_folder would it be refused?
 
 One module for each format: hf_json (with hf_split), gpt2_files, tiktoken_file (with boundaries),
 settings, folder (with replacing), sweep_folder. Pickle is never read.
 """
 
+from bpenb.formats.boundaries import self_made_ids
 from bpenb.formats.folder import check_folder, save_folder
 from bpenb.formats.loading import load_model, load_vocab_merges
 from bpenb.formats.sweep_folder import check_sweep_folder, save_sweep
@@ -19,4 +21,5 @@ __all__ = [
     "load_vocab_merges",
     "save_folder",
     "save_sweep",
+    "self_made_ids",
 ]

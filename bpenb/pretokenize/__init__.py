@@ -16,13 +16,29 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 if TYPE_CHECKING:
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
     from bpenb.pretokenize.planes import START
+    from bpenb.pretokenize.pretoken_ends import (
+        CL100K,
+        GPT2,
+        NANOCHAT,
+        QWEN2,
+        SPLIT_WHITESPACE,
+        ScanArrays,
+        list_pretoken_ends,
+        make_scan_arrays,
+    )
 
 __all__ = [
+    "CL100K",
+    "GPT2",
+    "NANOCHAT",
+    "QWEN2",
+    "SPLIT_WHITESPACE",
     "START",
     "CompiledEngine",
     "DocumentBatch",
     "RangeBatch",
     "RegexEngine",
+    "ScanArrays",
     "ScanBuffer",
     "TextTask",
     "Utf8Errors",
@@ -33,6 +49,8 @@ __all__ = [
     "default_start_method",
     "first_invalid",
     "is_known",
+    "list_pretoken_ends",
+    "make_scan_arrays",
     "regex_unicode_version",
     "resolve_workers",
 ]
@@ -43,6 +61,14 @@ _COMPILED = {
     "ScanBuffer": "compiled_engine",
     "first_invalid": "compiled_engine",
     "is_known": "compiled_engine",
+    "CL100K": "pretoken_ends",
+    "GPT2": "pretoken_ends",
+    "NANOCHAT": "pretoken_ends",
+    "QWEN2": "pretoken_ends",
+    "SPLIT_WHITESPACE": "pretoken_ends",
+    "ScanArrays": "pretoken_ends",
+    "list_pretoken_ends": "pretoken_ends",
+    "make_scan_arrays": "pretoken_ends",
 }
 
 

@@ -9,6 +9,8 @@ recount.py     stale pairs, serial and parallel   births.py    the pairs that a 
 merging.py     the merge loop                     replay.py    merges that are given
 driver.py      phases, growth, threads            memory.py    whether it fits into a budget
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
+checkpoint.py  the merges so far, in a file       checkpoint_file.py   its format
+csr.py, pair_heap.py   kernels on plain arrays, for others
 
 Not part of a training, and sharing nothing with it:
 verify.py        verify_merges, the checks of a result, by the definition in slow_rule.py and by
@@ -17,9 +19,19 @@ word_replay.py   replay_merges, what known merges do, word by word; its kernel i
 
 from __future__ import annotations
 
+from bpenb.training.checkpoint import (
+    Checkpoint,
+    OpenCheckpoint,
+    digest,
+    open_checkpoint,
+    training_identity,
+)
+from bpenb.training.csr import count_pairs, merge_word, recount_pair
 from bpenb.training.door import kernels_compiled, learn, warmup
 from bpenb.training.driver import GivenMerges, MergeResult
+from bpenb.training.index import find_slot
 from bpenb.training.memory import check_memory
+from bpenb.training.pair_heap import pop_pair, push_pair
 from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.slow_rule import replay_word, sample_words
@@ -29,24 +41,35 @@ from bpenb.training.word_replay import Replay, replay_merges
 
 __all__ = [
     "TIE_MODES",
+    "Checkpoint",
     "GivenMerges",
     "LearningOptions",
     "MergeChecks",
     "MergeResult",
+    "OpenCheckpoint",
     "Replay",
     "apply_merges",
     "byte_order",
     "check_count",
     "check_memory",
     "check_ties",
+    "count_pairs",
+    "digest",
+    "find_slot",
     "kernels_compiled",
     "learn",
     "learn_merges",
     "learning_options",
+    "merge_word",
     "n_merges_for",
+    "open_checkpoint",
+    "pop_pair",
+    "push_pair",
+    "recount_pair",
     "replay_merges",
     "replay_word",
     "sample_words",
+    "training_identity",
     "verify_merges",
     "warmup",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bpenb._arrays import N_BYTES
+from bpenb._arrays import N_BYTES, ByteArray
 from bpenb._jit import is_compiled
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
@@ -35,6 +35,7 @@ def learn(
     reporter: Reporter | None = None,
     given: GivenMerges | None = None,
     keep: Keep | None = None,
+    order: ByteArray | None = None,
 ) -> MergeResult:
     """Learn the merges of exact BPE from word counts.
 
@@ -46,6 +47,8 @@ def learn(
             broken off); learning goes on behind them, and `n_merges` counts them too.
         keep: called with the merges so far every minute, and when learning is broken off; the
             result of going on from them is the same as that of a training that never stopped.
+        order: uint8[256], the byte of each of the learning ids 0…255; None: as the tie mode numbers
+            them.
 
     Returns:
         Merges int32[n, 2] in learning ids (0…255: bytes in `byte_order`, then the merges by
@@ -73,7 +76,8 @@ def learn(
     )
     _check_sizes(counts)
     words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
-    order = byte_order(options.ties, counts.special_tokens)
+    if order is None:
+        order = byte_order(options.ties, counts.special_tokens)
     if given is not None:
         _check_given(given, settings.n_merges)
     return learn_from_words(*words, order, settings, reporter or Reporter(None), given, keep)

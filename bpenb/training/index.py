@@ -68,7 +68,23 @@ class FirstPairs(NamedTuple):
 
 @helper
 def find_slot(keys, key):
-    """Return the slot of a pair, or the free one where it belongs. keys: int64[n_slots], a power of two."""
+    """Return the slot of a pair, or the free one where it belongs.
+
+    keys    : int64[n_slots], a power of two, not all in use; left << 32 | right, or −1 where free
+    key     : int64, the pair
+    Returns : int64
+    O(1)
+
+    Example:
+        >>> import numba
+        >>> @numba.njit
+        ... def count_of(keys, counts, left, right):
+        ...     key = np.int64(left) << 32 | np.int64(right)
+        ...     s = find_slot(keys, key)
+        ...     return counts[s] if keys[s] == key else 0
+        >>> count_of(np.array([-1, 97 << 32 | 98]), np.array([0, 5]), 97, 98)
+        5
+    """
     mask = np.int64(keys.shape[0] - 1)
     left, right = np.uint64(key >> 32), np.uint64(key & 0xFFFFFFFF)
     h = left * _OF_LEFT ^ right * _OF_RIGHT  # 32 by 32 bits: no product overflows
@@ -180,13 +196,14 @@ def make_table(n_slots: int) -> PairTable:
 
 def _count_range(words: WordStore, first: int, last: int) -> PairTable:
     table = make_table(_FIRST_SLOTS)
-    while True:
-        first = int(count_pairs(words, first, last, table))
-        if first == last:
-            return table
-        larger = make_table(4 * table.keys.shape[0])
-        move_pairs(table, larger)
-        table = larger
+    with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+        while True:
+            first = int(count_pairs(words, first, last, table))
+            if first == last:
+                return table
+            larger = make_table(4 * table.keys.shape[0])
+            move_pairs(table, larger)
+            table = larger
 
 
 def _fill_range(
@@ -194,7 +211,8 @@ def _fill_range(
 ) -> None:
     next_places = np.full((table.keys.shape[0], 2), -1, dtype=np.int64)
     next_places[table.keys != _EMPTY, 0] = places
-    fill_index(words, first, last, table.keys, next_places, rows)
+    with np.errstate(over="ignore"):
+        fill_index(words, first, last, table.keys, next_places, rows)
 
 
 def find_first_pairs(

@@ -49,7 +49,12 @@ def shown_progress(style: ProgressStyle, *rooms: str) -> Iterator[ProgressCallba
         show(progress)
 
     with noticed_compiling(_say_compiling, *rooms), _messages.below(end_line):
-        yield report
+        try:
+            yield report
+        except BaseException as error:
+            for note in getattr(error, "__notes__", ()):  # how to go on, for one
+                _messages.warning(note)
+            raise
 
 
 def _shower(style: ProgressStyle) -> tuple[ProgressCallback, Callable[[], None]]:

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["EvalOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]
+from bpenb_cli._choices import Ties
+
+__all__ = ["EvalOption", "TiesOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]
 
 VocabSizeOption = Annotated[
     str,
@@ -22,7 +24,19 @@ VocabSizeOption = Annotated[
 ]
 EvalOption = Annotated[
     list[Path] | None,
-    typer.Option("--eval", metavar="FILE", help="With several sizes: a further text for the table."),
+    typer.Option(
+        "--eval",
+        metavar="FILE",
+        help="A further text: for the table of several sizes, or for the gain over the --base.",
+    ),
+]
+TiesOption = Annotated[
+    Ties | None,
+    typer.Option(
+        "--ties",
+        help="Which of equally frequent pairs merges first: as whose trainer.",
+        show_default="cs336",
+    ),
 ]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Hold the result against slow, simple code before it is saved.")
@@ -54,7 +68,7 @@ def parse_vocab_sizes(text: str, eval_files: Sequence[Path] | None = None) -> li
         raise typer.BadParameter(f"--vocab-size names {twice} twice; each size is written once")
     if eval_files and len(sizes) == 1:
         raise typer.BadParameter(
-            "--eval is for several sizes at once, such as --vocab-size 8k,16k; for one tokenizer, count "
-            "what `bpenb encode` gives"
+            "--eval is for several sizes at once, such as --vocab-size 8k,16k, or for --base; for one "
+            "tokenizer, count what `bpenb encode` gives"
         )
     return sizes

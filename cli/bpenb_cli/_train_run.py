@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpenb_cli._gains import rates, show_gains
 from bpenb_cli._summary import show_summary
 from bpenb_cli._sweep_summary import show_sweep
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["check_output", "rooms", "train_all"]
 
 
-def rooms(verify: bool) -> tuple[str, ...]:
-    """Return the rooms whose kernels a training may have to compile."""
-    return ("counting", "training", "encoding") if verify else ("counting", "training")
+def rooms(encodes: bool) -> tuple[str, ...]:
+    """Return the rooms whose kernels a training may have to compile; to verify it encodes too."""
+    return ("counting", "training", "encoding") if encodes else ("counting", "training")
 
 
 def check_output(output: Path, force: bool, n_sizes: int) -> None:
@@ -42,11 +43,14 @@ def train_all(
         sweep = bpenb.train_sweep(source, vocab_sizes, eval_files=list(eval_files), **settings)
         sweep.save(output, force=force)
         return lambda: show_sweep(sweep, output)
+    errors = settings.get("errors", "strict")
+    before = rates(settings.get("base"), eval_files, errors, settings["pattern"])
     if isinstance(source, bpenb.WordCounts):
         tokenizer = bpenb.train_from_counts(source, vocab_size=vocab_sizes[0], **settings)
     else:
         tokenizer = bpenb.train(source, vocab_size=vocab_sizes[0], **settings)
     tokenizer.save(output, force=force)
+    show_gains(tokenizer, eval_files, before, errors)
     report = tokenizer.report
     assert report is not None
     return lambda: show_summary(report, output)

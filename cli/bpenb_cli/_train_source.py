@@ -10,7 +10,6 @@ import typer
 
 from bpenb_cli import _messages
 from bpenb_cli._mixture import weighted_files
-from bpenb_cli._options import DEFAULT_SPECIAL_TOKEN
 
 if TYPE_CHECKING:
     from bpenb import WordCounts
@@ -70,8 +69,7 @@ def prepare_source(
     from bpenb.counting import describe_missing
 
     if from_counts is None:
-        specials = [DEFAULT_SPECIAL_TOKEN] if special_tokens is None else special_tokens
-        return files, settings | {"special_tokens": specials, "pattern": pattern or "gpt2"}
+        return files, settings | {"special_tokens": special_tokens, "pattern": pattern}
     counts = bpenb.WordCounts.load(from_counts)
     if missing := describe_missing(counts.shards):
         _messages.warning(f"{from_counts} is not complete: {missing}: missing")

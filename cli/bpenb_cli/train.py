@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from bpenb_cli import _going_on as going
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
-from bpenb_cli._train_options import EvalOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
+from bpenb_cli._train_options import EvalOption, TiesOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
 from bpenb_cli._train_run import check_output, rooms, train_all
 from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, prepare_source, training_files
 
@@ -29,9 +30,7 @@ def train(
     special_token: options.SpecialTokenOption = None,
     no_special_tokens: options.NoSpecialTokensOption = False,
     pattern: options.PatternOption = None,
-    ties: Annotated[
-        options.Ties, typer.Option(help="Which of equally frequent pairs merges first: as whose trainer.")
-    ] = options.Ties.CS336,
+    ties: TiesOption = None,
     min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
     max_token_length: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
     min_word_count: mixture.MinWordCountOption = 1,
@@ -43,6 +42,9 @@ def train(
     pool: options.PoolOption = options.Pool.AUTO,
     chunk_size: options.ChunkSizeOption = None,
     max_memory: options.MaxMemoryOption = None,
+    base: going.BaseOption = None,
+    checkpoint: going.CheckpointOption = None,
+    resume: going.ResumeOption = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
@@ -51,14 +53,14 @@ def train(
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on text files, and save it as a folder."""
-    sizes = parse_vocab_sizes(vocab_size, eval_files)
+    sizes = parse_vocab_sizes(vocab_size, None if base else eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
     files = training_files(context, inputs, from_counts)
-    with shown_progress(progress, *rooms(verify)) as show, profiled(profile):
+    start = going.going_on(base, checkpoint, resume, force, output, specials, len(sizes))
+    with shown_progress(progress, *rooms(verify or base is not None)) as show, profiled(profile):
         import bpenb
 
-        settings = {
-            "ties": ties.value,
+        settings = start | {
             "min_frequency": min_frequency,
             "max_token_length": max_token_length,
             "min_word_count": min_word_count,
@@ -71,6 +73,7 @@ def train(
             "seed": seed,
             "verify": verify,
         }
+        settings |= {"ties": ties.value} if ties else {}
         check_output(output, force, len(sizes))
         source, settings = prepare_source(files, from_counts, specials, pattern, settings)
         show_result = train_all(source, sizes, eval_files or [], settings, output, force)
