@@ -196,14 +196,13 @@ def make_table(n_slots: int) -> PairTable:
 
 def _count_range(words: WordStore, first: int, last: int) -> PairTable:
     table = make_table(_FIRST_SLOTS)
-    with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
-        while True:
-            first = int(count_pairs(words, first, last, table))
-            if first == last:
-                return table
-            larger = make_table(4 * table.keys.shape[0])
-            move_pairs(table, larger)
-            table = larger
+    while True:
+        first = int(count_pairs(words, first, last, table))
+        if first == last:
+            return table
+        larger = make_table(4 * table.keys.shape[0])
+        move_pairs(table, larger)
+        table = larger
 
 
 def _fill_range(
@@ -211,8 +210,7 @@ def _fill_range(
 ) -> None:
     next_places = np.full((table.keys.shape[0], 2), -1, dtype=np.int64)
     next_places[table.keys != _EMPTY, 0] = places
-    with np.errstate(over="ignore"):
-        fill_index(words, first, last, table.keys, next_places, rows)
+    fill_index(words, first, last, table.keys, next_places, rows)
 
 
 def find_first_pairs(
