@@ -274,7 +274,7 @@ def _count_report(
     return {
         "output": os.fspath(output),
         "status": status,
-        "shard": str(counts.shards[0]) if counts.shards else None,
+        "shard": counts.shards[0]._asdict() if counts.shards else None,
         "words": len(counts),
         "pretokens": counts.n_pretokens,
         "word_bytes": counts.n_bytes,

@@ -193,6 +193,7 @@ def test_counts_to_files_and_together(tmp_path: Path) -> None:
     for i, name in enumerate(names, 1):
         report = bpenb.count_to_file(path, name, shard=f"{i}/2", workers=1)
         assert report["status"] == "counted" and report["seconds"]["count"] > 0
+        assert (report["shard"]["number"], report["shard"]["n_shards"]) == (i, 2)
         assert bpenb.count_to_file(path, name, shard=f"{i}/2")["status"] == "complete"
     report = bpenb.merge_to_file(names, tmp_path / "all.npz")
     assert WordCounts.load(tmp_path / "all.npz").equals(bpenb.count_words(path))

@@ -169,8 +169,7 @@ class Training:
         status = merging.SLICE_ENDED
         while status != merging.DONE:
             state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
-            with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
-                status = int(replay_slice(*state, unlimited, table))
+            status = int(replay_slice(*state, unlimited, table))
             self._provide(status)
 
     def run_slice(self) -> int:

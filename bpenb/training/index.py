@@ -34,8 +34,10 @@ __all__ = [
 
 _ROWS_PER_THREAD = 1 << 14  # below it, one thread is as quick
 _FIRST_SLOTS = 1 << 14
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(32)
+_OF_LEFT = np.uint64(0x9E3779B1)
+_OF_RIGHT = np.uint64(0x85EBCA77)
+_SHIFT = np.uint64(29)
+_DROPPED = np.uint64(3)
 _EMPTY = np.int64(-1)
 
 
@@ -84,7 +86,9 @@ def find_slot(keys, key):
         5
     """
     mask = np.int64(keys.shape[0] - 1)
-    s = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
+    left, right = np.uint64(key >> 32), np.uint64(key & 0xFFFFFFFF)
+    h = left * _OF_LEFT ^ right * _OF_RIGHT  # 32 by 32 bits: no product overflows
+    s = np.int64((h ^ h >> _SHIFT) >> _DROPPED) & mask
     while keys[s] != key and keys[s] != _EMPTY:
         s = (s + 1) & mask
     return s
@@ -192,14 +196,13 @@ def make_table(n_slots: int) -> PairTable:
 
 def _count_range(words: WordStore, first: int, last: int) -> PairTable:
     table = make_table(_FIRST_SLOTS)
-    with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
-        while True:
-            first = int(count_pairs(words, first, last, table))
-            if first == last:
-                return table
-            larger = make_table(4 * table.keys.shape[0])
-            move_pairs(table, larger)
-            table = larger
+    while True:
+        first = int(count_pairs(words, first, last, table))
+        if first == last:
+            return table
+        larger = make_table(4 * table.keys.shape[0])
+        move_pairs(table, larger)
+        table = larger
 
 
 def _fill_range(
@@ -207,8 +210,7 @@ def _fill_range(
 ) -> None:
     next_places = np.full((table.keys.shape[0], 2), -1, dtype=np.int64)
     next_places[table.keys != _EMPTY, 0] = places
-    with np.errstate(over="ignore"):
-        fill_index(words, first, last, table.keys, next_places, rows)
+    fill_index(words, first, last, table.keys, next_places, rows)
 
 
 def find_first_pairs(

@@ -48,8 +48,7 @@ def make_given(merges: IdArray) -> Given:
     """Return a table of merges, int32[n, 2]."""
     n_slots = 1 << int(2 * merges.shape[0] + 2).bit_length()
     given = Given(np.full(n_slots, -1, dtype=np.int64), np.full(n_slots, -1, dtype=np.int32))
-    with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
-        fill_given(merges, *given)
+    fill_given(merges, *given)
     return given
 
 
@@ -63,8 +62,7 @@ def find_ranks(given, keys, ranks):
 def rank_of_pair(given: Given, keys: Int64Array) -> Int64Array:
     """Return int64[n], the rank of each pair (left << 32 | right), or −1."""
     ranks = np.empty(keys.shape[0], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        find_ranks(given, keys, ranks)
+    find_ranks(given, keys, ranks)
     return ranks
 
 

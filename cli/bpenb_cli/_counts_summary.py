@@ -14,13 +14,13 @@ __all__ = ["show_count", "show_merge"]
 
 def show_count(report: Mapping[str, Any]) -> None:
     """Show what was counted, and where it is."""
-    if report["status"] == "complete":
-        _messages.note(
-            f"{report['output']} holds {report['shard']} already: nothing to do (--force counts again)"
-        )
     from bpenb._bar import format_amount, format_seconds
+    from bpenb.counting import Shard
 
-    rows = {**_words(report), "holds": report["shard"]}
+    shard = str(Shard(**report["shard"])) if report["shard"] else None
+    if report["status"] == "complete":
+        _messages.note(f"{report['output']} holds {shard} already: nothing to do (--force counts again)")
+    rows = {**_words(report), "holds": shard}
     if report["text_bytes"] is not None:
         seconds = report["seconds"]["count"]
         rate = format_amount(report["text_bytes"] / seconds, "bytes") if seconds else "–"

@@ -103,6 +103,16 @@ def test_a_training_that_is_interrupted(
     assert _group_is_gone(process.pid)
 
 
+def test_a_count_that_is_interrupted(tmp_path: Path, large: Path) -> None:
+    process = _start(tmp_path, "count", large, "--workers", "1", "--progress", "json")
+    _wait_for(process, "count")
+    seconds, err = _interrupt(process, signal.SIGINT, group=True)
+    assert process.returncode in ENDS, err
+    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
+    assert seconds < SECONDS
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_encoding_that_is_interrupted(tmp_path: Path, large: Path, trained: Path) -> None:
     """What was redirected to a file is taken back."""
     with (tmp_path / "ids.npy").open("wb") as target:
