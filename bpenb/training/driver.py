@@ -54,6 +54,7 @@ T = TypeVar("T", bound=np.generic)
 
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
 PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
+PAIRS_PER_TOKEN = 20  # room at first; memory that is not written costs nothing, moving it does
 KEEP_SECONDS = 60.0  # what a crash may cost
 NO_LIMIT = 2**62
 
@@ -129,7 +130,7 @@ class Training:
         first = find_first_pairs(self.words, self.workers, is_kept)
         n_pairs, n_postings = first.keys.shape[0], first.posting_rows.shape[0]
         self.pairs, self.heap = allocate_pairs(
-            n_pairs + 4 * self.tokens.prefixes.shape[0], n_postings + n_postings // 2 + 1024
+            n_pairs + PAIRS_PER_TOKEN * self.tokens.prefixes.shape[0], 4 * n_postings + 1024
         )
         self.pairs.keys[:n_pairs] = first.keys
         self.pairs.counts[:n_pairs] = self.heap.counts[:n_pairs] = first.counts

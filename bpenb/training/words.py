@@ -52,7 +52,7 @@ __all__ = [
     "unpack_rows",
 ]
 
-_WORDS_AT_ONCE = 1 << 18
+_WORDS_AT_ONCE = 1 << 15  # their tokens stay in the cache
 _ID_BYTES = 4  # of an id as a token's bytes, so that tokens compare as tuples of ids
 
 
