@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.corpora import SPECIAL, corpora_folder, find_corpora
 
-RATE = 0.0006  # letters that change
+RATE = 0.0036  # letters that change
 _PIECE = 1 << 25
 _SEPARATOR = re.compile(re.escape(SPECIAL).encode())
 _A, _Z = ord("a"), ord("z")

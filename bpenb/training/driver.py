@@ -23,6 +23,7 @@ from bpenb.training.state import (
     N_PAIRS,
     N_POSTINGS_READ,
     N_RECOUNTS,
+    N_STALE_CHECKS,
     Births,
     Learned,
     Limits,
@@ -54,7 +55,9 @@ T = TypeVar("T", bound=np.generic)
 
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
 PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
-PAIRS_PER_TOKEN = 20  # room at first; memory that is not written costs nothing, moving it does
+RARE = 0.005  # times pairs per merge: the count below which a pair will hardly ever merge
+FLOOR_STEP = 16
+PAIRS_PER_TOKEN = 6  # room at first; memory that is not written costs nothing, moving it does
 KEEP_SECONDS = 60.0  # what a crash may cost
 NO_LIMIT = 2**62
 
@@ -82,6 +85,7 @@ class GivenMerges(NamedTuple):
 
 
 Keep: TypeAlias = Callable[[GivenMerges], None]
+NO_MERGES = GivenMerges(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))
 
 
 class MergeResult(NamedTuple):
@@ -118,6 +122,7 @@ class Training:
             SLICE_POSTINGS,
             PARALLEL_POSTINGS if settings.workers > 1 else NO_LIMIT,
         )
+        self.min_count = settings.min_count
         self.workers = settings.workers
         self.births: Births = allocate_births(n_tokens, 1024)
         self.scratch = RecountScratch()
@@ -130,7 +135,7 @@ class Training:
         first = find_first_pairs(self.words, self.workers, is_kept)
         n_pairs, n_postings = first.keys.shape[0], first.posting_rows.shape[0]
         self.pairs, self.heap = allocate_pairs(
-            n_pairs + PAIRS_PER_TOKEN * self.tokens.prefixes.shape[0], 4 * n_postings + 1024
+            n_pairs + PAIRS_PER_TOKEN * self.tokens.prefixes.shape[0], 3 * n_postings + 1024
         )
         self.pairs.keys[:n_pairs] = first.keys
         self.pairs.counts[:n_pairs] = self.heap.counts[:n_pairs] = first.counts
@@ -149,11 +154,34 @@ class Training:
         may_merge: npt.NDArray[np.bool_] = is_frequent & (joined <= self.limits.max_token_length)
         return may_merge
 
-    def start(self, n_made: int) -> None:
-        """Make ready to learn what follows `n_made` merges."""
-        self.build_index(n_made, self.may_merge)
+    def start(self, given: GivenMerges, floor: int | None = None) -> None:
+        """Make ready to learn what follows the given merges.
+
+        Most pairs are rare, and will never merge: those below `floor` get no postings. If it proves
+        too high, learning starts again behind the merges so far, with a lower one. None: a guess.
+        """
+        n_made = given.merges.shape[0]
+
+        def is_kept(keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
+            guess = int(RARE * float(counts.sum(dtype=np.float64)) / (self.limits.n_merges - n_made + 1))
+            lowest = max(self.min_count, guess if floor is None else floor)
+            self.limits = self.limits._replace(min_count=lowest)
+            return self.may_merge(keys, counts)
+
+        self.build_index(n_made, is_kept)
         n_pairs = int(self.learned.cursor[HEAP_SIZE])
         heapify(self.heap, n_pairs, self.limits.tie_rule, self.tokens, self.pairs.keys)
+        self.learned.merges[:n_made], self.learned.merge_counts[:n_made] = given
+
+    def lower_floor(self) -> bool:
+        """Start again with rarer pairs if there are merges to make; tell whether that is so."""
+        done = self.learned.cursor[N_MERGES] >= self.limits.n_merges
+        if done or self.limits.min_count == self.min_count:
+            return False
+        counters = self.learned.cursor[N_STALE_CHECKS:].copy()
+        self.start(self.made(), self.limits.min_count // FLOOR_STEP)
+        self.learned.cursor[N_STALE_CHECKS:] = counters
+        return True
 
     def replay(self, given: GivenMerges) -> None:
         """Make given merges in all rows."""
@@ -295,9 +323,7 @@ def learn_rest(
     with thread_count(training.workers):
         if given is not None and n_given:
             training.replay(given)
-        training.start(n_given)
-        if given is not None:
-            training.learned.merges[:n_given], training.learned.merge_counts[:n_given] = given
+        training.start(given if given is not None else NO_MERGES)
         try:
             _run_slices(training, reporter, keep)
         except BaseException:
@@ -308,11 +334,11 @@ def learn_rest(
 
 
 def _run_slices(training: Training, reporter: Reporter, keep: Keep | None) -> None:
-    learned = training.learned
     kept_at = time.monotonic()
     status = merging.SLICE_ENDED
-    while status != merging.DONE:
+    while status != merging.DONE or training.lower_floor():
         status = training.run_slice()
+        learned = training.learned
         n_merges = int(learned.cursor[N_MERGES])
         last_count = int(learned.merge_counts[n_merges - 1]) if n_merges else 0
         reporter.update(n_merges, count=last_count, pairs=int(learned.cursor[N_PAIRS]))

@@ -151,6 +151,30 @@ def test_order_of_words_does_not_matter() -> None:
     assert np.array_equal(shuffled.merges, learn(counts, LearningOptions(n_merges=100)).merges)
 
 
+@pytest.mark.parametrize("rare", [0.05, 1.0, 1e6])
+def test_a_floor_that_is_too_high_is_lowered(rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rare pairs are left out at first; the merges are the same, also behind given ones."""
+    counts = random_counts(9, 300)
+    expected = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"))
+    starts: list[int] = []
+    start = driver.Training.start
+
+    def spy(self: driver.Training, *arguments: object) -> None:
+        start(self, *arguments)  # type: ignore[arg-type]
+        starts.append(self.limits.min_count)
+
+    monkeypatch.setattr(driver, "RARE", rare * 2_000)
+    monkeypatch.setattr(driver.Training, "start", spy)
+    result = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"))
+    assert np.array_equal(result.merges, expected.merges)
+    assert np.array_equal(result.merge_counts, expected.merge_counts)
+    assert len(starts) >= 2 and starts == sorted(starts, reverse=True) and starts[-1] == 1
+    half = driver.GivenMerges(expected.merges[:50], expected.merge_counts[:50])
+    again = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"), given=half)
+    assert np.array_equal(again.merges, expected.merges)
+    assert np.array_equal(again.merge_counts, expected.merge_counts)
+
+
 def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny first sizes: pairs, postings, events and token bytes all run out on the way."""
     statuses: set[int] = set()
@@ -162,7 +186,7 @@ def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
         return status
 
     def tiny_pairs(n_pairs: int, n_postings: int) -> object:
-        return words.allocate_pairs(n_pairs - 4 * (256 + 300) + 1, n_postings * 2 // 3)
+        return words.allocate_pairs(n_pairs - driver.PAIRS_PER_TOKEN * (256 + 300) + 1, n_postings // 3)
 
     def tiny_tokens(order: np.ndarray, n_merges: int) -> object:  # type: ignore[type-arg]
         tokens = words.byte_tokens(order, n_merges)
