@@ -8,11 +8,11 @@ merges.txt   #version: 0.2      only ever the first line: merges may begin with 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from bpenb.errors import FormatError
+from bpenb.formats.json_lines import object_lines
 from bpenb.formats.reading import model_errors, read_json, read_text, warn_missing_bytes
 from bpenb.formats.token_strings import (
     ParsedVocab,
@@ -36,7 +36,7 @@ def vocab_json(model: BPEModel) -> bytes:
     Raises:
         OutputError: one string would have two ids.
     """
-    return (json.dumps(vocab_to_strings(model), ensure_ascii=False, indent=0) + "\n").encode()
+    return f"{object_lines(vocab_to_strings(model))}\n".encode()
 
 
 def merges_txt(model: BPEModel) -> bytes:

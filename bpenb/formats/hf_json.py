@@ -14,6 +14,7 @@ from typing import Any
 from bpenb.errors import FormatError
 from bpenb.formats.boundaries import self_made_ids
 from bpenb.formats.hf_split import parse_pre_tokenizer, pre_tokenizer
+from bpenb.formats.json_lines import object_lines, pair_lines
 from bpenb.formats.reading import checked_id, expect, model_errors, warn_missing_bytes
 from bpenb.formats.token_strings import (
     merges_to_strings,
@@ -44,7 +45,7 @@ def tokenizer_json(model: BPEModel) -> bytes:
     off = dict.fromkeys((*_ADDED_TOKEN_OFF, "normalized"), False)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     added = sorted((token_id, name) for name, token_id in model.special_tokens.items())
-    document = {
+    document: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -62,11 +63,15 @@ def tokenizer_json(model: BPEModel) -> bytes:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
-            "vocab": vocab_to_strings(model),
-            "merges": merges_to_strings(model),
+            "vocab": {},
+            "merges": [],
         },
     }
-    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    head, tail = text.rsplit('"vocab": {},\n  "merges": []', 1)  # the last two, so no special token's text
+    vocab = object_lines(vocab_to_strings(model), "   ")
+    merges = pair_lines(merges_to_strings(model), "   ")
+    return f'{head}"vocab": {vocab},\n  "merges": {merges}{tail}\n'.encode()
 
 
 def parse_tokenizer_json(document: Any, path: Path) -> BPEModel:
