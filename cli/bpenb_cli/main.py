@@ -7,7 +7,6 @@ Whatever the code, no half-written file is left.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from bpenb.errors import BpenbError
 
 from bpenb_cli import _messages, count, decode, demo, encode, merge_counts, train, warmup
 from bpenb_cli._interrupts import catch_interrupts, was_interrupted
+from bpenb_cli._leaving import leave
 
 __all__ = ["app", "main", "run"]
 
@@ -71,10 +71,4 @@ def main() -> None:
     _messages.catch_warnings()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # tables, where the terminal has no UTF-8
-    code = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except OSError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = code or 1
-    sys.exit(code)
+    leave(run(sys.argv[1:]))
