@@ -15,7 +15,7 @@ import pytest
 from bpenb import Checkpoint, Progress, WordCounts
 from bpenb.errors import BpenbError, FormatError, OutputError, TrainingError
 from bpenb.progress import Reporter
-from bpenb.training import driver
+from bpenb.training import at_work, driver
 from bpenb.training.checkpoint_file import read_checkpoint
 
 
@@ -33,7 +33,7 @@ class _StopError(Exception):
 
 def _stop_at(n_merges: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[Progress], None]:
     """Return a progress callable that breaks a training off in the middle of merging."""
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)
     monkeypatch.setattr(Reporter, "INTERVAL", 0.0)
 
     def stop(progress: Progress) -> None:
@@ -84,7 +84,7 @@ def test_from_files_and_from_documents(tmp_path: Path) -> None:
 
 def test_merges_are_kept_every_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a `kill -9` leaves: the file of a moment before."""
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)
     monkeypatch.setattr(driver, "KEEP_SECONDS", 0.0)
     monkeypatch.setattr(Reporter, "INTERVAL", 0.0)
     counts, kept, seen = _words(2), tmp_path / "kept", []

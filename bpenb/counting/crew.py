@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from bpenb.corpus import FilledRoom, TakeRoom
@@ -24,7 +25,7 @@ from bpenb.pretokenize import CompiledEngine, ScanBuffer, Utf8Errors
 
 __all__ = ["Crew"]
 
-_PATIENCE = 1.0  # seconds that Ctrl-C waits for a thread that is stuck in a read
+_PATIENCE = 0.5  # seconds that Ctrl-C waits for threads that are stuck in a read
 
 
 class _GuardedBuffer(ScanBuffer):
@@ -69,9 +70,9 @@ class Crew:
         self._spill = spill
         self._reading = threading.Lock()
         self._handed: queue.SimpleQueue[tuple[int, FilledRoom] | None] = queue.SimpleQueue()
-        self._changed = threading.Condition()  # guards what follows
+        self._changed = threading.Condition()  # when a text has been counted, and its buffer is free
         self._free = [self._new_room() for _ in range(workers + 1 if workers > 1 else 1)]
-        self._failures: dict[int, Exception] = {}
+        self._failures: dict[int, Exception] = {}  # by number of the text
         self._n_read = self._n_counted = 0
         self.clock = StageClock()
         self.n_bytes = 0
@@ -106,8 +107,9 @@ class Crew:
                 self._failures.setdefault(-1, RuntimeError("stopped"))
             for _ in threads:
                 self._handed.put(None)
+            given_up = time.monotonic() + _PATIENCE  # for all of them together
             for thread in threads:
-                thread.join(None if done else _PATIENCE)
+                thread.join(None if done else max(0.0, given_up - time.monotonic()))
             with self._changed:
                 self._free.clear()  # they know the crew, and would keep it until the collector runs
         if self._failures:

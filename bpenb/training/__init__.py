@@ -7,7 +7,8 @@ words.py       packing and allocation             rows.py      one word's tokens
 index.py       first pairs and inverted index     heap.py      the array-backed heap
 recount.py     stale pairs, serial and parallel   births.py    the pairs that a merge brings forth
 merging.py     the merge loop                     replay.py    merges that are given
-driver.py      phases, growth, threads            memory.py    whether it fits into a budget
+driver.py      phases                             at_work.py   the arrays of one training, growth
+memory.py      whether it fits into a budget
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
 checkpoint.py  the merges so far, in a file       checkpoint_file.py   its format
 csr.py, pair_heap.py   kernels on plain arrays, for others
@@ -19,6 +20,7 @@ word_replay.py   replay_merges, what known merges do, word by word; its kernel i
 
 from __future__ import annotations
 
+from bpenb.training.at_work import GivenMerges
 from bpenb.training.checkpoint import (
     Checkpoint,
     OpenCheckpoint,
@@ -28,7 +30,7 @@ from bpenb.training.checkpoint import (
 )
 from bpenb.training.csr import count_pairs, merge_word, recount_pair
 from bpenb.training.door import kernels_compiled, learn, warmup
-from bpenb.training.driver import GivenMerges, MergeResult
+from bpenb.training.driver import MergeResult
 from bpenb.training.index import find_slot
 from bpenb.training.memory import check_memory
 from bpenb.training.pair_heap import pop_pair, push_pair

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from bpenb._atomic import temporary_sibling
 from bpenb.counting import WordCounts
 from bpenb.errors import FormatError, OutputError, TrainingError
+from bpenb.training.at_work import GivenMerges
 from bpenb.training.checkpoint_file import Identity, Stored, read_checkpoint, write_checkpoint
-from bpenb.training.driver import GivenMerges, MergeResult
+from bpenb.training.driver import MergeResult
 from bpenb.training.settings import LearningOptions
 
 __all__ = ["Checkpoint", "OpenCheckpoint", "digest", "open_checkpoint", "training_identity"]

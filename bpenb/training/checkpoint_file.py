@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bpenb._arrays import N_BYTES
 from bpenb._atomic import atomic_write
 from bpenb.errors import BpenbError, FormatError
-from bpenb.training.driver import GivenMerges
+from bpenb.training.at_work import GivenMerges
 from bpenb.training.sequences import check_merges
 
 __all__ = ["Identity", "Stored", "read_checkpoint", "write_checkpoint"]

@@ -10,14 +10,8 @@ from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
-from bpenb.training.driver import (
-    NO_LIMIT,
-    GivenMerges,
-    Keep,
-    LearningSettings,
-    MergeResult,
-    learn_from_words,
-)
+from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings
+from bpenb.training.driver import Keep, MergeResult, learn_from_words
 from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule

@@ -1,91 +1,24 @@
-"""The driver of training: pack → count pairs → index → heap → slices of the merge loop → result."""
+"""The driver of training: pack → [make given merges] → index → slices of the merge loop → result."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple, TypeAlias
 
 from bpenb._arrays import ByteArray, CountArray, IdArray, Int64Array
 from bpenb._jit import parallel_entry_is_cheap, thread_count
 from bpenb.progress import Reporter
 from bpenb.training import merging
-from bpenb.training.heap import heapify
-from bpenb.training.index import find_first_pairs
-from bpenb.training.recount import RecountScratch, recount_parallel
-from bpenb.training.replay import heap_counts, make_given, mint_tokens, rank_of_pair, replay_slice
-from bpenb.training.state import (
-    HEAP_SIZE,
-    N_MERGES,
-    N_PAIRS,
-    N_POSTINGS_READ,
-    N_RECOUNTS,
-    N_STALE_CHECKS,
-    Births,
-    Learned,
-    Limits,
-    PairHeap,
-    PairIndex,
-    TokenTable,
-    WordStore,
-)
-from bpenb.training.words import (
-    allocate_births,
-    allocate_learned,
-    allocate_pairs,
-    byte_tokens,
-    pack_words,
-    row_lengths,
-)
+from bpenb.training.at_work import NO_LIMIT, NO_MERGES, GivenMerges, LearningSettings, Training
+from bpenb.training.state import N_MERGES, N_PAIRS
+from bpenb.training.words import byte_tokens, pack_words, row_lengths
 
-__all__ = [
-    "GivenMerges",
-    "Keep",
-    "LearningSettings",
-    "MergeResult",
-    "Training",
-    "learn_from_words",
-    "learn_rest",
-]
+__all__ = ["Keep", "MergeResult", "learn_from_words", "learn_rest"]
 
-T = TypeVar("T", bound=np.generic)
-
-SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
-PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
-RARE = 0.005  # times pairs per merge: the count below which a pair will hardly ever merge
-FLOOR_STEP = 16
-PAIRS_PER_TOKEN = 6  # room at first; memory that is not written costs nothing, moving it does
 KEEP_SECONDS = 60.0  # what a crash may cost
-NO_LIMIT = 2**62
-
-
-class LearningSettings(NamedTuple):
-    """What decides a training, apart from the words."""
-
-    n_merges: int  # with those that are given
-    tie_rule: int
-    min_count: int
-    max_token_length: int  # in bytes of `TokenTable`
-    workers: int
-
-
-class GivenMerges(NamedTuple):
-    """Merges that were made before: of a base, or of a training that goes on.
-
-    Attributes:
-        merges: int32[n, 2], in learning ids.
-        merge_counts: int64[n]; 0 where a merge was not learned from these words.
-    """
-
-    merges: IdArray
-    merge_counts: CountArray
-
 
 Keep: TypeAlias = Callable[[GivenMerges], None]
-NO_MERGES = GivenMerges(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))
 
 
 class MergeResult(NamedTuple):
@@ -104,175 +37,6 @@ class MergeResult(NamedTuple):
     byte_order: ByteArray
     n_tokens_left: int
     counters: dict[str, int]
-
-
-class Training:
-    """The state of one training; growing an array replaces it here."""
-
-    def __init__(self, words: WordStore, tokens: TokenTable, settings: LearningSettings) -> None:
-        self.words = words
-        self.tokens = tokens
-        n_tokens = tokens.prefixes.shape[0]
-        self.limits = Limits(
-            settings.n_merges,
-            settings.min_count,
-            settings.max_token_length,
-            settings.tie_rule,
-            n_tokens - settings.n_merges,
-            SLICE_POSTINGS,
-            PARALLEL_POSTINGS if settings.workers > 1 else NO_LIMIT,
-        )
-        self.min_count = settings.min_count
-        self.workers = settings.workers
-        self.births: Births = allocate_births(n_tokens, 1024)
-        self.scratch = RecountScratch()
-        self.pairs: PairIndex
-        self.heap: PairHeap
-        self.learned: Learned
-
-    def build_index(self, n_made: int, is_kept: Callable[[Int64Array, CountArray], Any]) -> None:
-        """Count the pairs that there are after `n_made` merges, and list the rows that hold each."""
-        first = find_first_pairs(self.words, self.workers, is_kept)
-        n_pairs, n_postings = first.keys.shape[0], first.posting_rows.shape[0]
-        self.pairs, self.heap = allocate_pairs(
-            n_pairs + PAIRS_PER_TOKEN * self.tokens.prefixes.shape[0], 3 * n_postings + 1024
-        )
-        self.pairs.keys[:n_pairs] = first.keys
-        self.pairs.counts[:n_pairs] = self.heap.counts[:n_pairs] = first.counts
-        self.pairs.checked_at[:n_pairs] = n_made
-        self.pairs.posting_offsets[:n_pairs] = first.posting_offsets[:-1]
-        self.pairs.posting_lengths[:n_pairs] = np.diff(first.posting_offsets)
-        self.pairs.posting_rows[:n_postings] = first.posting_rows
-        self.heap.pair_ids[:n_pairs] = np.arange(n_pairs, dtype=np.int32)
-        self.learned = allocate_learned(self.limits.n_merges, n_made, n_pairs, n_postings)
-
-    def may_merge(self, keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
-        """Tell which pairs are frequent and short enough to merge."""
-        lengths = np.diff(self.tokens.token_offsets)
-        joined = lengths[keys >> 32] + lengths[keys & 0xFFFFFFFF]
-        is_frequent = counts >= self.limits.min_count
-        may_merge: npt.NDArray[np.bool_] = is_frequent & (joined <= self.limits.max_token_length)
-        return may_merge
-
-    def start(self, given: GivenMerges, floor: int | None = None) -> None:
-        """Make ready to learn what follows the given merges.
-
-        Most pairs are rare, and will never merge: those below `floor` get no postings. If it proves
-        too high, learning starts again behind the merges so far, with a lower one. None: a guess.
-        """
-        n_made = given.merges.shape[0]
-
-        def is_kept(keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
-            guess = int(RARE * float(counts.sum(dtype=np.float64)) / (self.limits.n_merges - n_made + 1))
-            lowest = max(self.min_count, guess if floor is None else floor)
-            self.limits = self.limits._replace(min_count=lowest)
-            return self.may_merge(keys, counts)
-
-        self.build_index(n_made, is_kept)
-        n_pairs = int(self.learned.cursor[HEAP_SIZE])
-        heapify(self.heap, n_pairs, self.limits.tie_rule, self.tokens, self.pairs.keys)
-        self.learned.merges[:n_made], self.learned.merge_counts[:n_made] = given
-
-    def lower_floor(self) -> bool:
-        """Start again with rarer pairs if there are merges to make; tell whether that is so."""
-        done = self.learned.cursor[N_MERGES] >= self.limits.n_merges
-        if done or self.limits.min_count == self.min_count:
-            return False
-        counters = self.learned.cursor[N_STALE_CHECKS:].copy()
-        self.start(self.made(), self.limits.min_count // FLOOR_STEP)
-        self.learned.cursor[N_STALE_CHECKS:] = counters
-        return True
-
-    def replay(self, given: GivenMerges) -> None:
-        """Make given merges in all rows."""
-        n = given.merges.shape[0]
-        done = 0
-        while (done := int(mint_tokens(self.tokens, given.merges, self.limits.n_base_tokens, done))) < n:
-            self._grow_token_bytes(*given.merges[done].tolist())
-        table = make_given(given.merges)
-        self.build_index(0, lambda keys, counts: rank_of_pair(table, keys) >= 0)
-        n_pairs = int(self.learned.cursor[HEAP_SIZE])
-        self.heap.counts[:n_pairs] = heap_counts(rank_of_pair(table, self.pairs.keys[:n_pairs]))
-        heapify(self.heap, n_pairs, self.limits.tie_rule, self.tokens, self.pairs.keys)
-        unlimited = self.limits._replace(min_count=1, max_token_length=NO_LIMIT)
-        status = merging.SLICE_ENDED
-        while status != merging.DONE:
-            state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
-            status = int(replay_slice(*state, unlimited, table))
-            self._provide(status)
-
-    def run_slice(self) -> int:
-        """Run the merge loop until it stops, and do what it stopped for; returns its status."""
-        state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
-        status = int(merging.merge_slice(*state, self.limits))
-        self._provide(status)
-        return status
-
-    def _provide(self, status: int) -> None:
-        """Do what a slice stopped for."""
-        if status == merging.RECOUNT_LARGE:
-            self._recount_top()
-        elif status == merging.NEED_PAIRS:
-            self._grow_pairs()
-        elif status == merging.NEED_POSTINGS:
-            self._grow_postings()
-        elif status == merging.NEED_EVENTS:
-            self._grow_events()
-        elif status == merging.NEED_TOKEN_BYTES:
-            key = int(self.pairs.keys[self.heap.pair_ids[0]])
-            self._grow_token_bytes(key >> 32, key & 0xFFFFFFFF)
-
-    def _recount_top(self) -> None:
-        cursor, pair = self.learned.cursor, int(self.heap.pair_ids[0])
-        cursor[N_RECOUNTS] += 1
-        cursor[N_POSTINGS_READ] += self.pairs.posting_lengths[pair]
-        recount_parallel(self.words, self.pairs, pair, int(cursor[N_MERGES]), self.scratch)
-
-    def _most_events(self) -> int:
-        return 2 * min(int(self.pairs.counts[self.heap.pair_ids[0]]), int(self.words.rows.shape[0]))
-
-    def _grow_token_bytes(self, left: int, right: int) -> None:
-        lengths = np.diff(self.tokens.token_offsets)
-        grown = _grow(self.tokens.token_bytes, int(lengths[left] + lengths[right]))
-        self.tokens = self.tokens._replace(token_bytes=grown)
-
-    def _grow_pairs(self) -> None:
-        room = 2 * self.tokens.prefixes.shape[0]
-        self.pairs = self.pairs._replace(
-            keys=_grow(self.pairs.keys, room),
-            counts=_grow(self.pairs.counts, room),
-            checked_at=_grow(self.pairs.checked_at, room),
-            posting_offsets=_grow(self.pairs.posting_offsets, room),
-            posting_lengths=_grow(self.pairs.posting_lengths, room),
-        )
-        self.heap = PairHeap(_grow(self.heap.counts, room), _grow(self.heap.pair_ids, room))
-
-    def _grow_postings(self) -> None:
-        grown = _grow(self.pairs.posting_rows, self._most_events())
-        self.pairs = self.pairs._replace(posting_rows=grown)
-
-    def _grow_events(self) -> None:
-        n = self._most_events()  # nothing to keep between merges
-        self.births = self.births._replace(
-            event_slots=np.empty(n, dtype=np.int32), event_rows=np.empty(n, dtype=np.int32)
-        )
-
-    def made(self) -> GivenMerges:
-        """Return the merges so far, with their counts."""
-        n = int(self.learned.cursor[N_MERGES])
-        return GivenMerges(self.learned.merges[:n].copy(), self.learned.merge_counts[:n].copy())
-
-    def counters(self) -> dict[str, int]:
-        """What the loop has done so far."""
-        names = ("merges", "pairs", "postings", "heap_size", "stale_checks", "recounts", "postings_read")
-        return dict(zip(names, self.learned.cursor.tolist(), strict=True))
-
-
-def _grow(array: npt.NDArray[T], room: int) -> npt.NDArray[T]:
-    """Return a copy half as large again, and with `room` more places at least."""
-    grown = np.empty(array.shape[0] + max(array.shape[0] // 2, room), dtype=array.dtype)
-    grown[: array.shape[0]] = array
-    return grown
 
 
 def learn_from_words(

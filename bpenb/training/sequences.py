@@ -11,7 +11,8 @@ from bpenb._arrays import CountArray, IdArray, Int64Array, offsets_from_lengths
 from bpenb._workers import resolve_workers
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
-from bpenb.training.driver import NO_LIMIT, GivenMerges, LearningSettings, Training, learn_rest
+from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings, Training
+from bpenb.training.driver import learn_rest
 from bpenb.training.settings import check_count
 from bpenb.training.state import N_MERGES
 from bpenb.training.ties import tie_rule

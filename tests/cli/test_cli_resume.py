@@ -26,15 +26,15 @@ OPTIONS = ("--vocab-size", "3000", "--workers", "2")
 # The command, so slow that every machine is met in the middle of merging; merges are kept often.
 SLOW = """
 import time
-from bpenb.training import driver
+from bpenb.training import at_work, driver
 from bpenb_cli.main import main
 
 def run_slowly(training):
     time.sleep(0.003)
     return run_slice(training)
 
-driver.KEEP_SECONDS, driver.SLICE_POSTINGS = 0.2, 1000
-run_slice, driver.Training.run_slice = driver.Training.run_slice, run_slowly
+driver.KEEP_SECONDS, at_work.SLICE_POSTINGS = 0.2, 1000
+run_slice, at_work.Training.run_slice = at_work.Training.run_slice, run_slowly
 main()
 """
 

@@ -7,7 +7,7 @@ import pytest
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Progress, Reporter
-from bpenb.training import TIE_MODES, GivenMerges, LearningOptions, driver, learn
+from bpenb.training import TIE_MODES, GivenMerges, LearningOptions, at_work, driver, learn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.training.test_merges import random_counts
@@ -51,8 +51,8 @@ def test_going_on_with_more_words(stop: int) -> None:
 
 
 def test_replaying_is_sliced_and_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)
-    monkeypatch.setattr(driver, "allocate_births", lambda n, events: allocate_births(n, 1))
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)
+    monkeypatch.setattr(at_work, "allocate_births", lambda n, events: allocate_births(n, 1))
     from bpenb.training.words import allocate_births
 
     assert_goes_on(random_counts(6, 100), 60, 40)
@@ -84,7 +84,7 @@ class _StopError(Exception):
 def test_merges_are_kept_when_learning_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(7, 200)
     whole = learn(counts, LearningOptions(100))
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)
 
     def stop_at_fifty(progress: Progress) -> None:
         if progress.done >= 50 and not progress.finished:
@@ -102,7 +102,7 @@ def test_merges_are_kept_when_learning_is_broken_off(monkeypatch: pytest.MonkeyP
 
 
 def test_merges_are_kept_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)
     monkeypatch.setattr(driver, "KEEP_SECONDS", 0.0)
     counts = random_counts(8, 60)
     kept: list[GivenMerges] = []
@@ -110,3 +110,27 @@ def test_merges_are_kept_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [made.merges.shape[0] for made in kept]
     assert len(sizes) > 10 and sizes == sorted(sizes)
     assert all(np.array_equal(made.merges, whole.merges[: made.merges.shape[0]]) for made in kept)
+
+
+def test_merges_are_kept_when_the_index_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come while rarer pairs are taken in; what is kept then is what was made."""
+    counts = random_counts(10, 200)
+    whole = learn(counts, LearningOptions(400))
+    heapify = at_work.heapify
+    calls: list[int] = []
+
+    def break_off(*arguments: object) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise _StopError
+        heapify(*arguments)
+
+    monkeypatch.setattr(at_work, "RARE", 20.0)
+    monkeypatch.setattr(at_work, "heapify", break_off)
+    kept: list[GivenMerges] = []
+    with pytest.raises(_StopError):
+        learn(counts, LearningOptions(400), keep=kept.append)
+    n = kept[0].merges.shape[0]
+    assert 0 < n < whole.merges.shape[0]
+    assert np.array_equal(kept[0].merges, whole.merges[:n])
+    assert np.array_equal(kept[0].merge_counts, whole.merge_counts[:n])

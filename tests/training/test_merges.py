@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bpenb.counting import WordCounts
-from bpenb.training import TIE_MODES, LearningOptions, driver, learn, rows, words
+from bpenb.training import TIE_MODES, LearningOptions, at_work, driver, learn, rows, words
 from bpenb.training.ties import byte_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,7 +117,7 @@ def random_counts(seed: int, n_words: int) -> WordCounts:
 def test_threads_give_the_merges_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(1, 300)
     serial = learn(counts, LearningOptions(n_merges=120, workers=1))
-    monkeypatch.setattr(driver, "PARALLEL_POSTINGS", 0)  # every stale pair by the parallel form
+    monkeypatch.setattr(at_work, "PARALLEL_POSTINGS", 0)  # every stale pair by the parallel form
     for workers in (2, 3, 4):
         parallel = learn(counts, LearningOptions(n_merges=120, workers=workers))
         assert np.array_equal(parallel.merges, serial.merges)
@@ -127,7 +127,7 @@ def test_threads_give_the_merges_of_one(monkeypatch: pytest.MonkeyPatch) -> None
 def test_short_slices_give_the_same_merges(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(2, 200)
     whole = learn(counts, LearningOptions(n_merges=100))
-    monkeypatch.setattr(driver, "SLICE_POSTINGS", 0)  # back to Python after every entry
+    monkeypatch.setattr(at_work, "SLICE_POSTINGS", 0)  # back to Python after every entry
     assert np.array_equal(learn(counts, LearningOptions(n_merges=100)).merges, whole.merges)
 
 
@@ -139,7 +139,7 @@ def test_order_of_words_does_not_matter() -> None:
         counts.word_bytes[a:b] for a, b in zip(counts.word_offsets[:-1], counts.word_offsets[1:], strict=True)
     ]
     offsets = np.concatenate([[0], np.cumsum([rows[w].shape[0] for w in shuffle])])
-    setup = driver.LearningSettings(100, 0, 1, driver.NO_LIMIT, 1)
+    setup = at_work.LearningSettings(100, 0, 1, at_work.NO_LIMIT, 1)
     shuffled = driver.learn_from_words(
         np.concatenate([rows[w] for w in shuffle]),
         offsets.astype(np.int64),
@@ -157,19 +157,19 @@ def test_a_floor_that_is_too_high_is_lowered(rare: float, monkeypatch: pytest.Mo
     counts = random_counts(9, 300)
     expected = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"))
     starts: list[int] = []
-    start = driver.Training.start
+    start = at_work.Training.start
 
-    def spy(self: driver.Training, *arguments: object) -> None:
+    def spy(self: at_work.Training, *arguments: object) -> None:
         start(self, *arguments)  # type: ignore[arg-type]
         starts.append(self.limits.min_count)
 
-    monkeypatch.setattr(driver, "RARE", rare * 2_000)
-    monkeypatch.setattr(driver.Training, "start", spy)
+    monkeypatch.setattr(at_work, "RARE", rare * 2_000)
+    monkeypatch.setattr(at_work.Training, "start", spy)
     result = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"))
     assert np.array_equal(result.merges, expected.merges)
     assert np.array_equal(result.merge_counts, expected.merge_counts)
     assert len(starts) >= 2 and starts == sorted(starts, reverse=True) and starts[-1] == 1
-    half = driver.GivenMerges(expected.merges[:50], expected.merge_counts[:50])
+    half = at_work.GivenMerges(expected.merges[:50], expected.merge_counts[:50])
     again = learn(counts, LearningOptions(n_merges=2_000, ties="huggingface"), given=half)
     assert np.array_equal(again.merges, expected.merges)
     assert np.array_equal(again.merge_counts, expected.merge_counts)
@@ -178,15 +178,15 @@ def test_a_floor_that_is_too_high_is_lowered(rare: float, monkeypatch: pytest.Mo
 def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny first sizes: pairs, postings, events and token bytes all run out on the way."""
     statuses: set[int] = set()
-    run_slice = driver.Training.run_slice
+    run_slice = at_work.Training.run_slice
 
-    def spy(self: driver.Training) -> int:
+    def spy(self: at_work.Training) -> int:
         status = run_slice(self)
         statuses.add(status)
         return status
 
     def tiny_pairs(n_pairs: int, n_postings: int) -> object:
-        return words.allocate_pairs(n_pairs - driver.PAIRS_PER_TOKEN * (256 + 300) + 1, n_postings // 3)
+        return words.allocate_pairs(n_pairs - at_work.PAIRS_PER_TOKEN * (256 + 300) + 1, n_postings // 3)
 
     def tiny_tokens(order: np.ndarray, n_merges: int) -> object:  # type: ignore[type-arg]
         tokens = words.byte_tokens(order, n_merges)
@@ -194,10 +194,10 @@ def test_every_array_grows(monkeypatch: pytest.MonkeyPatch) -> None:
 
     counts = random_counts(4, 400)
     expected = learn(counts, LearningOptions(n_merges=300))
-    monkeypatch.setattr(driver, "allocate_pairs", tiny_pairs)
+    monkeypatch.setattr(at_work, "allocate_pairs", tiny_pairs)
     monkeypatch.setattr(driver, "byte_tokens", tiny_tokens)
-    monkeypatch.setattr(driver, "allocate_births", lambda n, events: words.allocate_births(n, 1))
-    monkeypatch.setattr(driver.Training, "run_slice", spy)
+    monkeypatch.setattr(at_work, "allocate_births", lambda n, events: words.allocate_births(n, 1))
+    monkeypatch.setattr(at_work.Training, "run_slice", spy)
     result = learn(counts, LearningOptions(n_merges=300))
     assert np.array_equal(result.merges, expected.merges)
     m = driver.merging
