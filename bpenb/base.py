@@ -129,7 +129,7 @@ def open_base(
     special_ids, n_ids = _special_ids(model, special_tokens, name)
     _check_self_made(model, special_ids, name)
     order = np.argsort(model.byte_ids, kind="stable").astype(np.uint8)
-    given = _learning_merges(model, order)
+    given = GivenMerges(model.learning_merges(order), np.zeros(model.n_merges, dtype=np.int64))
     return Base(model, given, order, special_ids, chosen, n_ids)
 
 
@@ -185,14 +185,3 @@ def _special_ids(model: BPEModel, special_tokens: Iterable[str], name: str) -> t
         else:
             special_ids[special] = token_id
     return special_ids, next_id
-
-
-def _learning_merges(model: BPEModel, order: ByteArray) -> GivenMerges:
-    """Return the merges of a model in learning ids."""
-    learning = np.full(model.n_vocab, NO_TOKEN, dtype=np.int64)
-    first_new = len(order)
-    # Of merges that make the same token only the first can ever be made: the lowest rank counts.
-    learning[model.merge_ids[::-1]] = first_new + np.arange(model.n_merges)[::-1]
-    learning[model.byte_ids[order]] = np.arange(first_new)
-    merges = np.ascontiguousarray(learning[model.merges], dtype=np.int32)
-    return GivenMerges(merges, np.zeros(model.n_merges, dtype=np.int64))

@@ -253,6 +253,19 @@ class BPEModel:
         tokens = ranges_to_bytes(self.token_bytes, self.token_offsets)
         return [(tokens[left], tokens[right]) for left, right in self.merges.tolist()]
 
+    def learning_merges(self, byte_order: ByteArray) -> IdArray:
+        """Return the merges as training numbers tokens: int32[n, 2], the bytes first, then merges by rank.
+
+        Args:
+            byte_order: uint8[256], the byte of each of the learning ids 0…255; the vocab holds them all.
+        """
+        learning = np.full(self.n_vocab, NO_TOKEN, dtype=np.int32)
+        # Of merges that make the same token only the first can ever be made: the lowest rank counts.
+        ranks = np.arange(self.n_merges, dtype=np.int32)
+        learning[self.merge_ids[::-1]] = N_BYTES + ranks[::-1]
+        learning[self.byte_ids[byte_order]] = np.arange(N_BYTES, dtype=np.int32)
+        return np.ascontiguousarray(learning[self.merges])
+
     def ordinary_vocab(self) -> dict[int, bytes]:
         """Return `vocab()` without the ids that only a special token has."""
         made = {*self.byte_ids.tolist(), *self.merge_ids.tolist()}

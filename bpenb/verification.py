@@ -108,7 +108,7 @@ def verify(
         longest,
     )
     order = byte_order(model.ties, counts.special_tokens)
-    merges = _learning_merges(model, order)
+    merges = model.learning_merges(order)
     seed = check_count("seed", seed, 0)
     checks = verify_merges(counts, options, merges, order, seed=seed, reporter=make_reporter(progress))
     n_encoded = _check_encoder(model, counts, merges, order, checks.replay, seed)
@@ -196,14 +196,6 @@ def _checked_model(tokenizer: Tokenizer, counts: WordCounts) -> BPEModel:
 def _token_ids(model: BPEModel, order: ByteArray) -> IdArray:
     """Return the token id of every learning id."""
     return np.concatenate([model.byte_ids[order], model.merge_ids])
-
-
-def _learning_merges(model: BPEModel, order: ByteArray) -> IdArray:
-    """Return the merges of a model in learning ids."""
-    token_ids = _token_ids(model, order)
-    learning_id = np.full(model.n_vocab, -1, dtype=np.int32)
-    learning_id[token_ids] = np.arange(len(token_ids), dtype=np.int32)
-    return learning_id[model.merges].reshape(-1, 2)
 
 
 def _check_encoder(
