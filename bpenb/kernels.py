@@ -36,7 +36,6 @@ Example:
 
 from __future__ import annotations
 
-from bpenb.counting import word_key
 from bpenb.encoding import (
     EncodeScratch,
     PairTable,
@@ -56,6 +55,7 @@ from bpenb.pretokenize import (
     ScanArrays,
     list_pretoken_ends,
     make_scan_arrays,
+    word_key,
 )
 from bpenb.training import count_pairs, find_slot, merge_word, pop_pair, push_pair, recount_pair
 

@@ -8,7 +8,7 @@ from bpenb.counting.output import check_merge_output, complete_counts
 from bpenb.counting.rare import DroppedWords, check_min_word_count, drop_rare_words
 from bpenb.counting.settings import CountResult, CountSettings, EngineOption, PoolOption, Workforce
 from bpenb.counting.shards import Shard, describe_missing, read_share
-from bpenb.counting.table import WordTable, word_key
+from bpenb.counting.table import WordTable
 from bpenb.counting.word_counts import WordCounts
 
 __all__ = [
@@ -36,5 +36,4 @@ __all__ = [
     "read_share",
     "shard_to_count",
     "warmup",
-    "word_key",
 ]

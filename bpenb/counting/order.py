@@ -21,12 +21,12 @@ import numpy as np
 from bpenb._arrays import ByteArray, Int64Array
 from bpenb._intrinsics import byte_swap, load_u64, store_u64
 from bpenb._jit import helper, kernel
+from bpenb.pretokenize import SHORT
 
 __all__ = [
     "HEADER",
     "N_BUCKETS",
     "PADDING",
-    "SHORT",
     "Buckets",
     "Records",
     "first_disorder",
@@ -38,7 +38,6 @@ __all__ = [
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
-SHORT = 15  # bytes of the longest word that is its own key
 PADDING = 16  # bytes behind every text and arena, so that two numbers can be read anywhere
 HEADER = 8  # bytes before each word of an arena: its length
 N_BUCKETS = 1 << 16

@@ -20,17 +20,9 @@ import numpy as np
 from bpenb._arrays import Int64Array, zeros_on_lines
 from bpenb._intrinsics import prefetch, trailing_zeros
 from bpenb._jit import helper, kernel
-from bpenb.counting.order import HEADER, PADDING, SHORT
-from bpenb.counting.table import (
-    LENGTH_MASK,
-    LONG,
-    MULTIPLIER,
-    SECOND_MULTIPLIER,
-    add_keyed_word,
-    add_short_word,
-    first_slot,
-    word_key,
-)
+from bpenb.counting.order import HEADER, PADDING
+from bpenb.counting.table import add_keyed_word, add_short_word, first_slot
+from bpenb.pretokenize import LENGTH_MASK, LONG, MULTIPLIER, SECOND_MULTIPLIER, SHORT, word_key
 
 __all__ = [
     "NEED_ROOM",

@@ -26,12 +26,26 @@ if TYPE_CHECKING:
         list_pretoken_ends,
         make_scan_arrays,
     )
+    from bpenb.pretokenize.word_keys import (
+        LENGTH_MASK,
+        LONG,
+        MULTIPLIER,
+        SECOND_MULTIPLIER,
+        SHORT,
+        same_bytes,
+        word_key,
+    )
 
 __all__ = [
     "CL100K",
     "GPT2",
+    "LENGTH_MASK",
+    "LONG",
+    "MULTIPLIER",
     "NANOCHAT",
     "QWEN2",
+    "SECOND_MULTIPLIER",
+    "SHORT",
     "SPLIT_WHITESPACE",
     "START",
     "CompiledEngine",
@@ -53,6 +67,8 @@ __all__ = [
     "make_scan_arrays",
     "regex_unicode_version",
     "resolve_workers",
+    "same_bytes",
+    "word_key",
 ]
 
 _COMPILED = {
@@ -69,6 +85,13 @@ _COMPILED = {
     "ScanArrays": "pretoken_ends",
     "list_pretoken_ends": "pretoken_ends",
     "make_scan_arrays": "pretoken_ends",
+    "LENGTH_MASK": "word_keys",
+    "LONG": "word_keys",
+    "MULTIPLIER": "word_keys",
+    "SECOND_MULTIPLIER": "word_keys",
+    "SHORT": "word_keys",
+    "same_bytes": "word_keys",
+    "word_key": "word_keys",
 }
 
 

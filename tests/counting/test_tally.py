@@ -13,11 +13,10 @@ from bpenb._jit import JIT_DISABLED, kernel
 from bpenb.corpus import FilledRoom
 from bpenb.counting import WordTable
 from bpenb.counting.order import HEADER, PADDING
-from bpenb.counting.table import word_key
 from bpenb.counting.tally import QUEUE, ends_in_block
 from bpenb.counting.tally_worker import TallyWorker
 from bpenb.patterns import resolve_pattern
-from bpenb.pretokenize import CompiledEngine, ScanBuffer
+from bpenb.pretokenize import CompiledEngine, ScanBuffer, word_key
 from bpenb.pretokenize.scalar_masks import scalar_byte_masks
 from tests.counting.test_table import MOST, arrays_of, listed, table_of
 
