@@ -20,7 +20,7 @@ from bpenb.counting.tally import (
     make_tally_scratch,
     tally_pretokens,
 )
-from bpenb.errors import CountsError, InvalidUtf8Error
+from bpenb.errors import CountsError
 from bpenb.patterns import SplitPattern
 from bpenb.pretokenize import (
     START,
@@ -29,7 +29,8 @@ from bpenb.pretokenize import (
     TextTask,
     Utf8Errors,
     WordArrays,
-    first_invalid,
+    find_invalid_utf8,
+    replace_invalid,
 )
 
 __all__ = ["CompiledCountJob", "TallyWorker"]
@@ -59,8 +60,8 @@ class TallyWorker:
         segments = self.engine.find_segments(buffer, ranges)
         if not self.engine.mark(buffer, segments):
             if self.errors == "strict":
-                raise _invalid_utf8(buffer, filled, ranges)
-            buffer, segments = _replaced(buffer, segments)
+                raise find_invalid_utf8(buffer, filled)
+            buffer, segments = replace_invalid(buffer, segments)
             assert self.engine.mark(buffer, segments)
         marked = time.perf_counter()
         self.seconds["scan"] += marked - started
@@ -108,25 +109,6 @@ class TallyWorker:
 def _check_overflow(status: int) -> None:
     if status == OVERFLOW:
         raise CountsError("the count of a word passes 2**63 - 1")
-
-
-def _invalid_utf8(buffer: ScanBuffer, filled: FilledRoom, ranges: Int64Array) -> InvalidUtf8Error:
-    """Find where the text is not UTF-8; slow, and done once."""
-    for number, (start, end) in enumerate(ranges.tolist()):
-        at = first_invalid(buffer.text[start:end].tobytes())
-        if at >= 0:
-            source, base = filled.label(number)
-            return InvalidUtf8Error(source, base + at)
-    raise AssertionError("the text is valid UTF-8")
-
-
-def _replaced(buffer: ScanBuffer, segments: Int64Array) -> tuple[ScanBuffer, Int64Array]:
-    """Return the plain stretches with U+FFFD where they are not UTF-8, in a buffer of their own."""
-    texts = [buffer.text[a:b].tobytes().decode(errors="replace").encode() for a, b in segments.tolist()]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    replaced = ScanBuffer(int(ends[-1]) if texts else 0)
-    replaced.fill(b"".join(texts))
-    return replaced, np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True)

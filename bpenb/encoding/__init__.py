@@ -2,13 +2,14 @@
 
 tokenizer.py   the door: Tokenizer         streaming.py   iterables and files, block by block
 encoder.py     the driver: bytes to ids    splitter.py    special tokens and pretokens
+crew.py        threads, in order           worker.py      what each of them encodes with
 engine.py      who cuts pretokens          ready.py       compiling ahead of need
-encode_pretokens.py, merge_short.py, merge_long.py, pair_table.py, decode_ids.py   the kernels
+encode_words.py, word_cache.py, merge_short.py, merge_long.py, pair_table.py, decode_ids.py   the kernels
 one_word.py   one word, for others
 """
 
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
-from bpenb.encoding.encode_pretokens import EncodeScratch, make_scratch
+from bpenb.encoding.merge_scratch import EncodeScratch, make_scratch
 from bpenb.encoding.one_word import encode_word
 from bpenb.encoding.pair_table import PairTable, find_pair, make_pair_table
 from bpenb.encoding.ready import kernels_compiled, warmup

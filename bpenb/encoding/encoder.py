@@ -1,38 +1,42 @@
-"""The driver of encoding: a model's tables, and what turns bytes into ids with them."""
+"""The driver of encoding: a model's tables, who cuts its text, and workers that remember words."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
-from bpenb._arrays import NO_TOKEN, ByteArray, IdArray, Int64Array
-from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
+from bpenb._arrays import ByteArray, IdArray, Int64Array
+from bpenb.corpus import FilledRoom, TakeRoom
+from bpenb.encoding.crew import EncodeCrew, EncodedText
 from bpenb.encoding.engine import make_engine
-from bpenb.encoding.pair_table import PairTable, make_pair_table
 from bpenb.encoding.splitter import Splitter
 from bpenb.encoding.streaming import safe_blocks
-from bpenb.errors import EncodingError
+from bpenb.encoding.worker import EncodeTables, EncodeWorker, make_tables
 from bpenb.model import BPEModel
+from bpenb.pretokenize import ScanBuffer
 
 __all__ = ["Encoder"]
 
 # mypy: disable-error-code="no-untyped-call"
 
 TEXT_BLOCK = 1 << 20  # bytes of a text in memory that are encoded at a time
-SMALL_TEXT = 1 << 10  # bytes: scratch for a pretoken as long as this costs less than to look for the longest
+SHORT_TEXT = 1 << 16  # bytes: of these a worker keeps its buffers
 
 
-def _longest(text: bytes, ends: Int64Array) -> int:
-    """Return at least the bytes of the longest pretoken."""
-    if len(text) <= SMALL_TEXT:
-        return len(text)
-    return max(int(ends[0]), int((ends[1:] - ends[:-1]).max(initial=0)))
+class _Desk:
+    """A worker with buffers for short texts."""
+
+    def __init__(self, tables: EncodeTables) -> None:
+        self.worker = EncodeWorker(tables)
+        self.buffer = ScanBuffer(SHORT_TEXT)
+        self.out: ByteArray = np.empty(self.worker.out_bytes(SHORT_TEXT), dtype=np.uint8)
 
 
 class Encoder:
-    """Encodes bytes; nothing in it changes, and each call has scratch of its own, so threads may share it.
+    """Encodes bytes; threads may share it, for each call takes a worker that no other has.
 
     Args:
         model: checked already.
@@ -44,28 +48,42 @@ class Encoder:
 
     def __init__(self, model: BPEModel) -> None:
         self._model = model
-        # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
-        self._byte_ids = np.array(model.byte_ids, dtype=np.int32, order="C")
-        self._engine = engine = make_engine(model.pattern)
-        self.splitter = Splitter(engine, model.pattern, model.special_tokens)
-        self.ordinary = Splitter(engine, model.pattern, {})
+        self._engine = make_engine(model.pattern)
+        self._desks: list[_Desk] = []  # pop and append are atomic
+        self.splitter = self.splitter_for(model.special_tokens)
+        self.ordinary = self.splitter_for({})
+
+    def splitter_for(self, special_tokens: Mapping[str, int], dropped: Iterable[str] = ()) -> Splitter:
+        """Return who cuts at these special tokens alone, and at `dropped` strings, which get no ids."""
+        return Splitter(self._engine, self._model.pattern, special_tokens, dropped)
 
     @functools.cached_property
-    def _pairs(self) -> PairTable:
-        """The merges, at first use: building them compiles."""
-        return make_pair_table(self._model.merges, self._model.merge_ids)
+    def tables(self) -> EncodeTables:
+        """What the model says to the kernel, at first use: building it compiles."""
+        return make_tables(self._model)
 
     def warmup(self) -> None:
         """Compile what encoding needs; no byte has to be in the vocab for that."""
-        self._engine.pretoken_ends(b"a")
         self.encode_block(b"", self.ordinary, 0, "nothing")
+
+    @contextmanager
+    def _desk(self) -> Iterator[_Desk]:
+        """Lend a worker."""
+        try:
+            desk = self._desks.pop()
+        except IndexError:
+            desk = _Desk(self.tables)
+        try:
+            yield desk
+        finally:
+            self._desks.append(desk)
 
     def encode(self, text: bytes, splitter: Splitter, name: str = "the text") -> IdArray:
         """Encode a text that is in memory.
 
         Args:
             text: valid UTF-8.
-            splitter: `splitter` or `ordinary`.
+            splitter: `splitter` or `ordinary`, or of `splitter_for`.
             name: of the text; for messages.
 
         Returns:
@@ -88,24 +106,15 @@ class Encoder:
 
     def encode_block(self, text: bytes, splitter: Splitter, position: int, name: str) -> IdArray:
         """Encode a block, which begins `position` bytes into the text called `name`."""
-        ends, special_ids = splitter.split(text)
-        out = np.empty(len(text), dtype=np.int32)
-        n_ids = encode_pretokens(
-            np.frombuffer(text, dtype=np.uint8),  # read-only, as every `text`
-            ends,
-            special_ids,
-            self._byte_ids,
-            self._pairs,
-            make_scratch(_longest(text, ends)),
-            out,
-        )
-        if n_ids < 0:
-            at = ~int(n_ids)
-            raise EncodingError(
-                f"{name}: byte {text[at : at + 1]!r} at offset {position + at} has no token: "
-                "the vocab lacks this single byte"
-            )
-        return out[:n_ids].copy()  # not a view of four bytes for each byte of text
+        with self._desk() as desk:
+            buffer, out = desk.buffer, desk.out
+            if len(text) > SHORT_TEXT:
+                buffer = ScanBuffer(len(text))
+                out = np.empty(desk.worker.out_bytes(len(text)), dtype=np.uint8)
+            buffer.fill(text)
+            filled = FilledRoom(buffer)
+            filled.add(len(text), name, position)
+            return desk.worker.encode(filled, splitter, "strict", out).ids.astype(np.int32)
 
     def encode_words(self, word_bytes: ByteArray, word_offsets: Int64Array) -> tuple[IdArray, Int64Array]:
         """Encode words one by one: no split pattern, no special token.
@@ -120,15 +129,25 @@ class Encoder:
         Raises:
             EncodingError: a byte that the vocab lacks.
         """
-        ends = np.array(word_offsets[1:], dtype=np.int64)
-        longest = int(np.diff(word_offsets).max(initial=0))
-        out = np.empty(word_bytes.shape[0], dtype=np.int32)
-        no_special = np.full(len(ends), NO_TOKEN, dtype=np.int32)
-        text = np.frombuffer(word_bytes.tobytes(), dtype=np.uint8)  # read-only, as every `text`
-        scratch = make_scratch(longest)
-        n_ids = encode_pretokens(text, ends, no_special, self._byte_ids, self._pairs, scratch, out)
-        if n_ids < 0:
-            raise EncodingError(f"byte {text[~int(n_ids)]} of a word has no token: the vocab lacks it")
-        ids = out[:n_ids].copy()
-        id_ends = np.cumsum(np.diff(self._model.token_offsets)[ids])
-        return ids, np.searchsorted(id_ends, word_offsets, side="right")
+        with self._desk() as desk:
+            return desk.worker.encode_words(word_bytes, word_offsets)
+
+    def crew(
+        self,
+        workers: int,
+        fill: Callable[[TakeRoom], Iterator[FilledRoom]],
+        splitter: Splitter,
+        *,
+        errors: str = "strict",
+        buffer_bytes: int = TEXT_BLOCK,
+        in_turns: bool,
+    ) -> Iterator[EncodedText]:
+        """Encode buffers of text with several threads, in order; arguments as of `EncodeCrew`."""
+        desks = [self._desks.pop() if self._desks else _Desk(self.tables) for _ in range(workers)]
+        try:
+            crew = EncodeCrew(
+                [desk.worker for desk in desks], splitter, errors, buffer_bytes, in_turns=in_turns
+            )
+            yield from crew.encode(fill)
+        finally:
+            self._desks += desks

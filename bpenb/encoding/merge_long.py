@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from bpenb._jit import helper, kernel
-from bpenb.encoding.pair_table import NO_MERGE, find_pair
+from bpenb.encoding.pair_table import NO_MERGE, find_merge
 
 __all__ = ["NODE_FIELDS", "merge_long"]
 
@@ -60,12 +60,12 @@ def _push(heap, size, entry):
 
 
 @helper
-def _refresh(slots, nodes, heap, size, i, n):
+def _refresh(pairs, nodes, heap, size, i, n):
     """Look up the pair that starts at token i, and push it if it merges; returns the heap's size."""
     value = NO_MERGE
     after = nodes[i, _NEXT]
     if after < n:
-        value = find_pair(slots, nodes[i, _TOKEN], nodes[after, _TOKEN])
+        value = find_merge(pairs, nodes[i, _TOKEN], nodes[after, _TOKEN])
     nodes[i, _VALUE] = value
     if value != NO_MERGE:
         size = _push(heap, size, ((value >> _RANK) << _POSITION_BITS) | i)
@@ -73,10 +73,10 @@ def _refresh(slots, nodes, heap, size, i, n):
 
 
 @kernel
-def merge_long(slots, nodes, heap, ids, start, n):
+def merge_long(pairs, nodes, heap, ids, start, n):
     """Merge the word ids[start : start + n] in place.
 
-    slots   : int64[capacity, 2], of the pair table
+    pairs   : PairTable
     nodes   : int64[>= n, NODE_FIELDS], scratch
     heap    : int64[>= 2 n], scratch: n - 1 pairs, and each merge takes one and adds at most two
     ids     : int32[], the ids of the word's bytes at `start`; read and written
@@ -89,7 +89,7 @@ def merge_long(slots, nodes, heap, ids, start, n):
         nodes[i, _NEXT] = i + 1
     size = np.int64(0)  # a literal 0 would be another type, and compile everything twice
     for i in range(n):
-        size = _refresh(slots, nodes, heap, size, i, n)
+        size = _refresh(pairs, nodes, heap, size, i, n)
     while size > 0:
         entry = heap[0]
         size -= 1
@@ -104,9 +104,9 @@ def merge_long(slots, nodes, heap, ids, start, n):
         nodes[absorbed, _VALUE] = NO_MERGE
         if after < n:
             nodes[after, _PREVIOUS] = at
-        size = _refresh(slots, nodes, heap, size, at, n)
+        size = _refresh(pairs, nodes, heap, size, at, n)
         if nodes[at, _PREVIOUS] >= 0:
-            size = _refresh(slots, nodes, heap, size, nodes[at, _PREVIOUS], n)
+            size = _refresh(pairs, nodes, heap, size, nodes[at, _PREVIOUS], n)
     n_left = 0
     i = 0
     while i < n:

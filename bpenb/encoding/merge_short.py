@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bpenb._jit import helper
-from bpenb.encoding.pair_table import NO_MERGE, find_pair
+from bpenb.encoding.pair_table import NO_MERGE, find_merge
 
 __all__ = ["SHORT_WORD", "merge_short"]
 
@@ -25,27 +25,24 @@ _ID = np.int64(0xFFFFFFFF)  # the part of a value that is the merged id
 @helper
 def _lowest(values, n_pairs):
     """Return the position of the leftmost least of values[:n_pairs], n_pairs > 0."""
-    at = 0
+    at = np.int64(0)
     best = values[0]
     for i in range(1, n_pairs):
-        if values[i] < best:
-            best = values[i]
-            at = i
+        at = i if values[i] < best else at  # two selects: a branch would be guessed wrong too often
+        best = min(best, values[i])
     return at
 
 
 @helper
-def merge_short(slots, values, ids, start, n):
+def merge_short(pairs, values, ids, start, n):
     """Merge the word ids[start : start + n] in place.
 
-    slots   : int64[capacity, 2], of the pair table
-    values  : int64[>= n], scratch
+    pairs   : PairTable
+    values  : int64[>= n], of each pair of neighbours as `find_pair` returns it; read and written
     ids     : int32[], the ids of the word's bytes at `start`; read and written
     Returns : int64, how many ids are left, from `start`
     O(n**2)
     """
-    for i in range(n - 1):
-        values[i] = find_pair(slots, ids[start + i], ids[start + i + 1])
     while n > 1:
         at = _lowest(values, n - 1)
         if values[at] == NO_MERGE:
@@ -57,7 +54,7 @@ def merge_short(slots, values, ids, start, n):
             ids[start + i] = ids[start + i + 1]
             values[i] = values[i + 1]  # the last one is of no pair, and not read again
         if at > 0:
-            values[at - 1] = find_pair(slots, ids[here - 1], ids[here])
+            values[at - 1] = find_merge(pairs, ids[here - 1], ids[here])
         if at < n - 1:
-            values[at] = find_pair(slots, ids[here], ids[here + 1])
+            values[at] = find_merge(pairs, ids[here], ids[here + 1])
     return n

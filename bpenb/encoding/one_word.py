@@ -8,6 +8,7 @@ from bpenb._arrays import NO_TOKEN
 from bpenb._jit import kernel
 from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.merge_short import merge_short
+from bpenb.encoding.pair_table import find_merge
 
 __all__ = ["encode_word"]
 
@@ -42,6 +43,8 @@ def encode_word(text, start, end, byte_ids, pairs, scratch, ids):
         if token == NO_TOKEN:
             return ~(first + i)
         ids[i] = token
-    if n <= scratch.values.shape[0]:
-        return np.int64(merge_short(pairs.slots, scratch.values, ids, np.int64(0), n))
-    return np.int64(merge_long(pairs.slots, scratch.nodes, scratch.heap, ids, np.int64(0), n))
+    if n > scratch.values.shape[0]:
+        return np.int64(merge_long(pairs, scratch.nodes, scratch.heap, ids, np.int64(0), n))
+    for i in range(n - 1):
+        scratch.values[i] = find_merge(pairs, ids[i], ids[i + 1])
+    return np.int64(merge_short(pairs, scratch.values, ids, np.int64(0), n))

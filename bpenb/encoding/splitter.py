@@ -1,63 +1,74 @@
-"""Cut a text at its special tokens and into pretokens: what stands before the kernel."""
+"""Cut buffers at special tokens and into pretokens: what stands before the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from bpenb._arrays import NO_TOKEN, IdArray, Int64Array
+from bpenb._arrays import Int64Array
 from bpenb.corpus import CutFinder, SpecialScanner
+from bpenb.encoding.encode_words import DROPPED, PLAIN
 from bpenb.encoding.engine import Engine
 from bpenb.patterns import SplitPattern
+from bpenb.pretokenize import ScanBuffer, SegmentFinder
 
 __all__ = ["Splitter"]
 
 
 class Splitter:
-    """Cuts texts for one pattern and one set of special tokens (none for ordinary encoding)."""
+    """Cuts text for one pattern and one set of special tokens (none for ordinary encoding).
 
-    def __init__(self, engine: Engine, pattern: SplitPattern, special_tokens: Mapping[str, int]) -> None:
+    Args:
+        engine: of the pattern.
+        pattern: the split pattern.
+        special_tokens: the id of each.
+        dropped: further strings that nothing spans, as special tokens; they have no ids.
+
+    Attributes:
+        finder: of the places where a text may be cut.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        pattern: SplitPattern,
+        special_tokens: Mapping[str, int],
+        dropped: Iterable[str] = (),
+    ) -> None:
+        ids = dict.fromkeys(dropped, DROPPED) | dict(special_tokens)
         self._engine = engine
-        self._special_ids = {token.encode(): token_id for token, token_id in special_tokens.items()}
-        self._scanner = SpecialScanner(special_tokens)
-        self._finder = CutFinder(pattern, self._scanner)
+        self._scanner = SpecialScanner(ids)
+        self._segments = SegmentFinder(tuple(ids))
+        # By number, and for −1 from the end.
+        self._ids = np.array([ids[token] for token in self._segments.special_tokens] + [PLAIN], np.int64)
+        self.finder = CutFinder(pattern, self._scanner)
 
-    def split(self, text: bytes) -> tuple[Int64Array, IdArray]:
-        """Cut a whole text.
+    def pieces(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
+        """List the plain stretches and the special tokens of a buffer.
 
         Args:
-            text: valid UTF-8.
+            buffer: with text.
+            ranges: int64[n, 2], first byte and end of each document, or stretch of one, in it.
 
         Returns:
-            int64[n], where each pretoken or special token ends in `text`; and int32[n], the id of
-            each special token, NO_TOKEN for a pretoken.
+            int64[m, 4], first byte, end, and id (PLAIN, or DROPPED) of each; the last column is open.
         """
-        if not self._special_ids:
-            return _plain(self._engine.pretoken_ends(text), 0)
-        parts: list[tuple[Int64Array, IdArray]] = []
-        position = 0
-        for start, end in self._scanner.find_all(text):
-            if position < start:
-                parts.append(_plain(self._engine.pretoken_ends(text[position:start]), position))
-            special_id = self._special_ids[text[start:end]]
-            parts.append((np.array([end], dtype=np.int64), np.array([special_id], dtype=np.int32)))
-            position = end
-        if position < len(text):
-            parts.append(_plain(self._engine.pretoken_ends(text[position:]), position))
-        if len(parts) == 1:
-            return parts[0]
-        ends = [np.empty(0, dtype=np.int64), *(part[0] for part in parts)]
-        special_ids = [np.empty(0, dtype=np.int32), *(part[1] for part in parts)]
-        return np.concatenate(ends), np.concatenate(special_ids)
+        pieces = self._segments.find(buffer.text, ranges, columns=4)
+        pieces[:, 2] = self._ids[pieces[:, 2]]
+        return pieces
+
+    def mark(self, buffer: ScanBuffer, pieces: Int64Array) -> bool:
+        """Mark where pretokens start; False if the text is not valid UTF-8."""
+        return self._engine.mark(buffer, pieces)
 
     def last_cut(self, text: bytes) -> int | None:
         """Return where the start of a longer text may be cut off, as late as can be told, or None.
 
         The ids of the two halves are then the ids of the whole, whatever comes after `text`.
         """
-        cut = self._finder.last(text, 0, at_end=False)
-        if cut is not None or not self._special_ids:
+        cut = self.finder.last(text, 0, at_end=False)
+        if cut is not None or not self._scanner.tokens:
             return cut
         # A match is decided when the longest special that could begin where it does would fit:
         # then no earlier start is open either.
@@ -67,10 +78,3 @@ class Splitter:
                 break
             cut = end
         return cut
-
-
-def _plain(ends: Int64Array, offset: int) -> tuple[Int64Array, IdArray]:
-    """Return the pretokens of a plain stretch that begins at `offset`."""
-    if offset:
-        ends = ends + offset
-    return ends, np.full(ends.shape[0], NO_TOKEN, dtype=np.int32)

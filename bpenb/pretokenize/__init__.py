@@ -15,6 +15,7 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 
 if TYPE_CHECKING:
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
+    from bpenb.pretokenize.invalid_text import find_invalid_utf8, replace_invalid
     from bpenb.pretokenize.planes import START
     from bpenb.pretokenize.pretoken_ends import (
         CL100K,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         list_pretoken_ends,
         make_scan_arrays,
     )
+    from bpenb.pretokenize.segments import SegmentFinder
     from bpenb.pretokenize.word_keys import (
         LENGTH_MASK,
         LONG,
@@ -54,6 +56,7 @@ __all__ = [
     "RegexEngine",
     "ScanArrays",
     "ScanBuffer",
+    "SegmentFinder",
     "TextTask",
     "Utf8Errors",
     "WordArrays",
@@ -61,11 +64,13 @@ __all__ = [
     "WorkerPool",
     "available_workers",
     "default_start_method",
+    "find_invalid_utf8",
     "first_invalid",
     "is_known",
     "list_pretoken_ends",
     "make_scan_arrays",
     "regex_unicode_version",
+    "replace_invalid",
     "resolve_workers",
     "same_bytes",
     "word_key",
@@ -73,6 +78,9 @@ __all__ = [
 
 _COMPILED = {
     "START": "planes",
+    "SegmentFinder": "segments",
+    "find_invalid_utf8": "invalid_text",
+    "replace_invalid": "invalid_text",
     "CompiledEngine": "compiled_engine",
     "ScanBuffer": "compiled_engine",
     "first_invalid": "compiled_engine",

@@ -20,7 +20,7 @@ from bpenb.pretokenize.planes import N_PLANES, PADDING, START, Planes, fill_plan
 from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_numbers
 from bpenb.pretokenize.scan_masks import FOLD, NO_FOLD, scan_gpt2, scan_whitespace, split_contractions
 from bpenb.pretokenize.scan_o200k import scan_o200k
-from bpenb.pretokenize.segments import find_segments, make_special_table, set_breaks
+from bpenb.pretokenize.segments import SegmentFinder, find_segments, set_breaks
 from bpenb.pretokenize.starts import list_ends
 
 __all__ = ["CompiledEngine", "ScanBuffer", "first_invalid", "is_known"]
@@ -148,10 +148,9 @@ class CompiledEngine:
         assert pattern.name is not None
         self.pattern_name = pattern.name
         self._scan = _SCANS[pattern.name]
-        self._specials = make_special_table(special_tokens)
+        self._finder = SegmentFinder(special_tokens)
         self._classes = class_table()
         self._kept = threading.local()
-        self._usual_specials = 64  # in a buffer; a search that finds more runs again
 
     @staticmethod
     def kernels_compiled() -> bool:
@@ -171,20 +170,14 @@ class CompiledEngine:
         Returns:
             int64[m, 2], first byte and end of each stretch.
         """
-        segments = np.empty((ranges.shape[0] + self._usual_specials, 2), dtype=np.int64)
-        n = int(find_segments(buffer.text, ranges, self._specials, segments))
-        if n > segments.shape[0]:
-            self._usual_specials = n + n // 4
-            segments = np.empty((n, 2), dtype=np.int64)
-            find_segments(buffer.text, ranges, self._specials, segments)
-        return segments[:n]
+        return self._finder.find(buffer.text, ranges)
 
     def mark(self, buffer: ScanBuffer, segments: Int64Array) -> bool:
         """Mark the first byte of every pretoken of `segments` in the START plane of the buffer.
 
         Args:
             buffer: with text.
-            segments: int64[m, 2], stretches of plain text.
+            segments: int64[m, ≥ 2], stretches of plain text; special tokens among them do no harm.
 
         Returns:
             False if the text is not valid UTF-8; nothing is marked then.

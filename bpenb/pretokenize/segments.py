@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bpenb._arrays import ByteArray, Int64Array, offsets_from_lengths
+from bpenb._arrays import ByteArray, Int64Array, offsets_from_lengths, ranges_to_bytes
 from bpenb._intrinsics import equal_mask, trailing_zeros
 from bpenb._jit import helper, kernel
 from bpenb.corpus import normalize_special_tokens
 from bpenb.pretokenize.planes import BREAK, CONT, START
 
-__all__ = ["SpecialTable", "find_segments", "make_special_table", "set_breaks"]
+__all__ = ["SegmentFinder", "SpecialTable", "find_segments", "make_special_table", "set_breaks"]
 
 # mypy: disable-error-code="no-untyped-def"
 
@@ -54,8 +54,8 @@ def make_special_table(special_tokens: tuple[str, ...]) -> SpecialTable:
 
 
 @helper
-def special_length(text, i, end, specials):
-    """Return the length of the longest special token at text[i:end], or 0."""
+def special_at(text, i, end, specials):
+    """Return the number of the longest special token at text[i:end], or −1."""
     for t in range(specials.token_offsets.shape[0] - 1):
         first = specials.token_offsets[t]
         length = specials.token_offsets[t + 1] - first
@@ -64,8 +64,8 @@ def special_length(text, i, end, specials):
             while k < length and text[i + k] == specials.token_bytes[first + k]:
                 k += 1
             if k == length:
-                return length
-    return np.int64(0)
+                return t
+    return np.int64(-1)
 
 
 @helper
@@ -82,16 +82,18 @@ def head_mask(text, i, specials):
 
 @kernel
 def find_segments(text, ranges, specials, segments):
-    """List the plain stretches of every range of a text, empty ones left out.
+    """List the plain stretches of every range of a text, empty ones left out; and special tokens, if asked.
 
     text     : uint8[], padded with PADDING
     ranges   : int64[n, 2], first byte and end of each, ascending; no special reaches over two
     specials : SpecialTable
-    segments : int64[m, 2], written as far as there is room
+    segments : int64[m, 2], written as far as there is room: first byte and end; or int64[m, ≥ 3]: special
+               tokens are listed too, and the third column is their number, −1 for plain text
     Returns  : int64, how many there are; more than m: call again with more room
     O(n_bytes)
     """
     n = np.int64(0)
+    plain = np.int64(-1)
     for r in range(ranges.shape[0]):
         position = ranges[r, 0]
         end = ranges[r, 1]
@@ -101,23 +103,27 @@ def find_segments(text, ranges, specials, segments):
             while mask:
                 i = block + trailing_zeros(mask)
                 mask &= mask - _ONE
-                length = special_length(text, i, end, specials) if i >= position else np.int64(0)
-                if length > 0:
-                    n = add_segment(segments, n, position, i)
-                    position = i + length
+                number = special_at(text, i, end, specials) if i >= position else plain
+                if number >= 0:
+                    n = add_segment(segments, n, position, i, plain)
+                    position = i + specials.token_offsets[number + 1] - specials.token_offsets[number]
+                    if segments.shape[1] > 2:
+                        n = add_segment(segments, n, i, position, number)
             block += 64
-        n = add_segment(segments, n, position, end)
+        n = add_segment(segments, n, position, end, plain)
     return n
 
 
 @helper
-def add_segment(segments, n, start, end):
+def add_segment(segments, n, start, end, number):
     """Write segment n if it is not empty and has room; returns the new number of segments."""
     if start >= end:
         return n
     if n < segments.shape[0]:
         segments[n, 0] = start
         segments[n, 1] = end
+        if segments.shape[1] > 2:
+            segments[n, 2] = number
     return n + 1
 
 
@@ -140,3 +146,40 @@ def set_breaks(planes, n_blocks, segments):
         i = segments[s, 1]
         planes[BREAK, i >> 6] |= _ONE << np.uint64(i & 63)
     return np.int64(-1)
+
+
+class SegmentFinder:
+    """Finds special tokens in buffers, and the stretches between them.
+
+    Args:
+        special_tokens: any; none is fine.
+
+    Attributes:
+        special_tokens: in the order of their numbers: the longest first.
+    """
+
+    def __init__(self, special_tokens: tuple[str, ...]) -> None:
+        self._table = make_special_table(special_tokens)
+        self.special_tokens = tuple(
+            token.decode() for token in ranges_to_bytes(self._table.token_bytes, self._table.token_offsets)
+        )
+        self._usual = 64  # in a buffer; a search that finds more runs again
+
+    def find(self, text: ByteArray, ranges: Int64Array, columns: int = 2) -> Int64Array:
+        """Return the stretches of a text.
+
+        Args:
+            text: uint8[], padded with PADDING.
+            ranges: int64[n, 2], first byte and end of each document in it.
+            columns: of the result; with 3 or more special tokens are listed too.
+
+        Returns:
+            int64[m, columns], first byte, end, and number of the special token, −1 for plain text.
+        """
+        segments = np.empty((ranges.shape[0] + self._usual, columns), dtype=np.int64)
+        n = int(find_segments(text, ranges, self._table, segments))
+        if n > segments.shape[0]:
+            self._usual = n + n // 4
+            segments = np.empty((n, columns), dtype=np.int64)
+            find_segments(text, ranges, self._table, segments)
+        return segments[:n]

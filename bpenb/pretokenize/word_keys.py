@@ -1,7 +1,7 @@
 """Two numbers that stand for a word, so that most words are compared by comparing two numbers.
 
-    ≤ 15 bytes   the bytes themselves, with the length in the top byte of the second number: exact
-    longer       a 64-bit hash, and LONG | length: on a hit the bytes must be compared
+≤ 15 bytes   the bytes themselves, with the length in the top byte of the second number: exact
+longer       a 64-bit hash, and LONG | length: on a hit the bytes must be compared
 """
 
 from __future__ import annotations

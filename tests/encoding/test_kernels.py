@@ -8,8 +8,24 @@ import numpy as np
 import pytest
 from bpenb._jit import kernel
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
-from bpenb.encoding.encode_pretokens import encode_pretokens, make_scratch
-from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, find_pair, make_pair_table
+from bpenb.encoding.encode_words import (
+    DONE,
+    DROPPED,
+    NEED_CACHE,
+    NEED_SCRATCH,
+    NO_BYTE,
+    OUT,
+    OUT_BEHIND,
+    PLAIN,
+    QUEUE_ROWS,
+    WHY,
+    EncodeWork,
+    encode_words,
+)
+from bpenb.encoding.merge_scratch import make_scratch
+from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, PairTable, find_pair, make_pair_table
+from bpenb.encoding.word_cache import grow_word_cache, make_word_cache
+from bpenb.pretokenize.planes import PADDING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.encoding.slow import SlowModel, train
@@ -21,18 +37,69 @@ words_of = st.lists(st.text("ab c", min_size=1, max_size=12).map(str.encode), ma
 ALL_SHORT, ALL_LONG = 1 << 10, 0
 
 
+@kernel
+def find_pairs(slots, pairs, values):
+    """Look every pair up. pairs: int32[n, 2]; values: int64[n], written."""
+    for i in range(pairs.shape[0]):
+        values[i] = find_pair(slots, pairs[i, 0], pairs[i, 1])
+
+
+def byte_pairs_of(byte_ids: np.ndarray, pairs: PairTable) -> np.ndarray:
+    """What `find_pair` says of each two bytes."""
+    two = np.stack(np.divmod(np.arange(1 << 16), 256), axis=1)
+    values = np.full(1 << 16, NO_MERGE, dtype=np.int64)
+    known = (byte_ids[two] >= 0).all(axis=1)
+    found = np.zeros(int(known.sum()), dtype=np.int64)
+    find_pairs(pairs.slots, np.ascontiguousarray(byte_ids[two][known], dtype=np.int32), found)
+    values[known] = found
+    return values
+
+
 def run(
-    model: SlowModel, words: list[bytes], short_word: int, specials: dict[int, int] | None = None
+    model: SlowModel,
+    words: list[bytes],
+    short_word: int,
+    specials: dict[int, int] | None = None,
+    *,
+    n_rows: int = 8,
+    max_rows: int = 64,
+    width: int = 2,
 ) -> list[int]:
-    """Encode words as consecutive pretokens; a status comes back as a list of one negative number."""
+    """Encode words as consecutive pretokens; a missing byte comes back as one negative number."""
     byte_ids, pairs = model.arrays()
-    text = np.frombuffer(b"".join(words), dtype=np.uint8)
-    ends = np.cumsum([len(w) for w in words], dtype=np.int64)
-    special_ids = np.array([(specials or {}).get(w, -1) for w in range(len(words))], dtype=np.int32)
-    scratch = make_scratch(max(map(len, words), default=0), short_word)
-    out = np.full(text.shape[0], -7, dtype=np.int32)
-    n = int(encode_pretokens(text, ends, special_ids, byte_ids, pairs, scratch, out))
-    return out[:n].tolist() if n >= 0 else [n]
+    joined = b"".join(words)
+    text = np.frombuffer(joined + bytes(PADDING), dtype=np.uint8).copy()
+    ends = np.cumsum([0, *(len(w) for w in words)], dtype=np.int64)
+    is_start = np.zeros(len(joined) // 64 * 64 + 128, dtype=np.bool_)
+    is_start[ends[:-1]] = True
+    starts = np.packbits(is_start, bitorder="little").view(np.uint64)
+    pieces = np.full((len(words), 4), PLAIN, dtype=np.int64)
+    pieces[:, 0], pieces[:, 1] = ends[:-1], ends[1:]
+    for number, special_id in (specials or {}).items():
+        pieces[number, 2] = special_id
+    work = EncodeWork(
+        byte_ids,
+        byte_pairs_of(byte_ids, pairs),
+        pairs,
+        make_word_cache(n_rows, 1 << 11),
+        make_scratch(1, short_word),
+        np.zeros((QUEUE_ROWS, 4), dtype=np.uint64),
+        np.array([0, 0, 0, 0, max_rows], dtype=np.int64),
+        np.full((len(joined) << width) + OUT_BEHIND, 0xEE, dtype=np.uint8),
+    )
+    with np.errstate(over="ignore"):
+        while (status := int(encode_words(work, text, starts, pieces, width))) != DONE:
+            if status == NO_BYTE:
+                return [~int(work.position[WHY])]
+            if status == NEED_CACHE:
+                work = work._replace(cache=grow_word_cache(work.cache, max_rows, 1 << 12))
+            else:
+                assert status == NEED_SCRATCH
+                work = work._replace(scratch=make_scratch(int(work.position[WHY]), short_word))
+    n_bytes = int(work.position[OUT])
+    assert pieces[:, 3].tolist() == sorted(pieces[:, 3].tolist())
+    assert n_bytes == (pieces[-1, 3] if words else 0)
+    return work.out[:n_bytes].view(np.uint16 if width == 1 else np.uint32).tolist()
 
 
 def expected(model: SlowModel, words: list[bytes]) -> list[int]:
@@ -51,6 +118,21 @@ def test_both_ways_equal_the_definition(
     assert run(model, words + seen, ALL_LONG) == expected(model, words + seen)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_whatever_the_cache_holds_and_forgets(data: st.DataObject) -> None:
+    """Few distinct words, long and short, again and again: sets overflow, arenas fill, the cache grows."""
+    some = st.text("ab ", min_size=1, max_size=40).map(str.encode) | st.integers(120, 140).map(b"ab".__mul__)
+    distinct = data.draw(st.lists(some, min_size=1, max_size=30))
+    words = [distinct[i % len(distinct)] for i in data.draw(st.lists(st.integers(0, 1000), max_size=150))]
+    model = train(distinct, data.draw(st.integers(0, 40)), 1)
+    sizes = data.draw(st.sampled_from([(4, 4), (8, 8), (8, 64), (1024, 1024)]))
+    width = data.draw(st.sampled_from([1, 2]))
+    got = run(model, words, 32, n_rows=sizes[0], max_rows=sizes[1], width=width)
+    ids_of = {word: expected(model, [word]) for word in distinct}
+    assert got == [token_id for word in words for token_id in ids_of[word]]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_both_ways_are_equal_on_long_words(seed: int) -> None:
     chance = random.Random(seed)
@@ -59,6 +141,13 @@ def test_both_ways_are_equal_on_long_words(seed: int) -> None:
     model = train(words[4:], 60, seed)
     short = run(model, words, ALL_SHORT)
     assert short == run(model, words, ALL_LONG) == run(model, words, 64) == expected(model, words)
+
+
+@pytest.mark.parametrize("n", [511, 512, 513, 525, 1100])
+def test_words_longer_than_what_queues_at_once(n: int) -> None:
+    model = SlowModel(dict(enumerate([bytes([b]) for b in range(256)] + [b"aa"])), [(b"a", b"a")])
+    words = [b"a", b"b" * n, b"ab", b"a" * n, b"b" * n, b"a"]
+    assert run(model, words, 32) == expected(model, words)
 
 
 @pytest.mark.parametrize("short_word", [ALL_SHORT, ALL_LONG])
@@ -100,15 +189,13 @@ def test_a_missing_byte_is_a_status_with_its_place(short_word: int) -> None:
     assert run(model, [b"ab", b"zz", b"z"], short_word, {1: 0, 2: 0}) == [2, 0, 0]
 
 
+def test_a_dropped_special_token_has_no_ids() -> None:
+    model = SlowModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
+    assert run(model, [b"ab", b"|||", b"a", b"|"], ALL_SHORT, {1: DROPPED, 3: DROPPED}) == [2, 0]
+
+
 def test_no_pretokens_no_ids() -> None:
     assert run(train([], 0, 0), [], ALL_SHORT) == []
-
-
-@kernel
-def find_pairs(slots, pairs, values):
-    """Look every pair up. pairs: int32[n, 2]; values: int64[n], written."""
-    for i in range(pairs.shape[0]):
-        values[i] = find_pair(slots, pairs[i, 0], pairs[i, 1])
 
 
 @pytest.mark.parametrize("n_merges", [0, 1, 2, 3, 255, 256, 257])

@@ -18,6 +18,7 @@ from bpenb.encoding import Tokenizer, encode_file_blocks
 from bpenb.encoding.streaming import safe_blocks
 from bpenb.errors import CorpusError, EncodingError, InvalidUtf8Error
 from bpenb.patterns import PATTERNS
+from bpenb.pretokenize import START, ScanBuffer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,8 +105,17 @@ def test_a_cut_holds_whatever_comes_after(name: str) -> None:
     splitter = Tokenizer(VOCAB, PAIRS, ["x", "xyz", "zx"], name).encoder.splitter
 
     def split(text: bytes) -> list[tuple[int, int]]:
-        ends, special_ids = splitter.split(text)
-        return list(zip(ends.tolist(), special_ids.tolist(), strict=True))
+        """(end, special id or −1) of every pretoken and special token."""
+        buffer = ScanBuffer(len(text))
+        buffer.fill(text)
+        pieces = splitter.pieces(buffer, np.array([[0, len(text)]], dtype=np.int64))
+        assert splitter.mark(buffer, pieces)
+        is_start = np.unpackbits(buffer.planes[START].view(np.uint8), bitorder="little").astype(bool)
+        parts: list[tuple[int, int]] = []
+        for start, end, special_id in pieces[:, :3].tolist():
+            inner = range(start + 1, end) if special_id < 0 else ()
+            parts += [(i, -1) for i in inner if is_start[i]] + [(end, special_id)]
+        return parts
 
     for text in every_text("xyz ", 5):
         cut_at = splitter.last_cut(text)
@@ -254,7 +264,7 @@ def test_a_fifo(tmp_path: Path) -> None:
 
 # --- memory, in processes of their own ------------------------------------------------------------
 
-START = """
+PREAMBLE = """
 import sys
 from bpenb._memory import peak_rss_bytes
 from bpenb.encoding import Tokenizer, encode_file_blocks
@@ -266,7 +276,7 @@ line = "the quick brown fox jumps over the lazy dog, and 12345 more of them.\\n"
 
 def run(code: str, **env: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", START + code],
+        [sys.executable, "-c", PREAMBLE + code],
         capture_output=True,
         text=True,
         env=os.environ | env,

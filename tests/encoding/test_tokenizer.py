@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from bpenb.encoding import Tokenizer
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
-from bpenb.encoding.encode_pretokens import encode_pretokens
+from bpenb.encoding.encode_words import encode_words
 from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.pair_table import build_pair_table
 from bpenb.errors import BpenbError, EncodingError, ModelError, OutputError, PatternError, UnknownTokenError
@@ -73,7 +73,7 @@ def test_one_signature_for_each_kernel(low: Tokenizer) -> None:
         low.decode(ids)
     list(low.encode_iterable(["lower"]))
     pickle.loads(pickle.dumps(low)).encode("lower")
-    for kernel in (encode_pretokens, merge_long, gather_token_bytes, measure_tokens, build_pair_table):
+    for kernel in (encode_words, merge_long, gather_token_bytes, measure_tokens, build_pair_table):
         assert len(getattr(kernel, "signatures", [])) <= 1, kernel  # 0: it came from disk with its caller
 
 
@@ -270,7 +270,7 @@ def test_saved_and_loaded(low: Tokenizer, tmp_path: Path) -> None:
             low.special_tokens,
         )
         assert loaded.encode(text) == low.encode(text)
-        assert "_pairs" in vars(loaded.encoder)  # compiled by the constructor
+        assert "tables" in vars(loaded.encoder)  # compiled by the constructor
     files = Tokenizer.from_files(tmp_path / "t/vocab.json", tmp_path / "t/merges.txt", SPECIALS)
     assert files.encode(text) == low.encode(text)
     low.save(tmp_path / "t")
