@@ -8,6 +8,7 @@ one_word.py   one word, for others
 """
 
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
+from bpenb.encoding.decoder import decode_blocks
 from bpenb.encoding.encode_pretokens import EncodeScratch, make_scratch
 from bpenb.encoding.one_word import encode_word
 from bpenb.encoding.pair_table import PairTable, find_pair, make_pair_table
@@ -19,6 +20,7 @@ __all__ = [
     "EncodeScratch",
     "PairTable",
     "Tokenizer",
+    "decode_blocks",
     "encode_file_blocks",
     "encode_word",
     "find_pair",

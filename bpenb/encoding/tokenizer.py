@@ -6,12 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bpenb._arrays import IdArray
-from bpenb.encoding.decode_ids import check_id, decode_to_bytes
+from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.encoder import Encoder
+from bpenb.encoding.id_arrays import Ids
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -57,10 +55,8 @@ class Tokenizer:
     def _set_up(self, model: BPEModel, *, warm: bool) -> None:
         self._model = model
         self._report: Mapping[str, Any] | None = None
-        # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
-        self._token_bytes = np.array(model.token_bytes, dtype=np.uint8, order="C")
-        self._token_offsets = np.array(model.token_offsets, dtype=np.int64, order="C")
         self._encoder = Encoder(model)
+        self._decoder = Decoder(model.token_bytes, model.token_offsets)
         if warm:
             self.warmup()
 
@@ -179,6 +175,11 @@ class Tokenizer:
         """The driver behind it; for streams."""
         return self._encoder
 
+    @property
+    def decoder(self) -> Decoder:
+        """The driver of the way back; for streams."""
+        return self._decoder
+
     def __repr__(self) -> str:
         n_special = len(self._model.special_tokens)
         return f"Tokenizer(n_vocab={self.n_vocab}, special_tokens={n_special}, pattern={str(self.pattern)!r})"
@@ -189,7 +190,7 @@ class Tokenizer:
     def warmup(self) -> None:
         """Compile what encoding and decoding need, or load it from disk; a second call does nothing."""
         self._encoder.warmup()
-        self.decode_bytes([])
+        self._decoder.warmup()
 
     # --- encoding ---------------------------------------------------------------------------------
 
@@ -258,7 +259,7 @@ class Tokenizer:
 
     # --- decoding ---------------------------------------------------------------------------------
 
-    def decode(self, ids: Iterable[int] | npt.NDArray[Any]) -> str:
+    def decode(self, ids: Ids) -> str:
         """Return the text of token ids; bytes that are not UTF-8 become U+FFFD.
 
         Args:
@@ -270,12 +271,12 @@ class Tokenizer:
         """
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
-    def decode_bytes(self, ids: Iterable[int] | npt.NDArray[Any]) -> bytes:
+    def decode_bytes(self, ids: Ids) -> bytes:
         """Return the exact bytes of token ids.
 
         Args and Raises: as in `decode`.
         """
-        return decode_to_bytes(ids, self._token_bytes, self._token_offsets)
+        return self._decoder.decode(ids)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of one token.
@@ -284,8 +285,7 @@ class Tokenizer:
             UnknownTokenError: no token has this id.
             TypeError: not an integer.
         """
-        i = check_id(token_id, self._token_offsets)
-        return self._token_bytes[self._token_offsets[i] : self._token_offsets[i + 1]].tobytes()
+        return self._decoder.token_bytes(token_id)
 
 
 def _unpickle(model: BPEModel, report: Mapping[str, Any] | None) -> Tokenizer:
