@@ -43,6 +43,9 @@ class Decoder:
         token_bytes: uint8[], all tokens one after the other.
         token_offsets: int64[n_vocab + 1]; an empty range is an id without a token.
 
+    Attributes:
+        token_lengths: int64[n_vocab], the bytes of each token.
+
     Example:
         >>> decoder = Decoder(np.frombuffer(b"abc", np.uint8), np.array([0, 1, 3]))
         >>> decoder.decode([1, 0, 1])
@@ -51,7 +54,8 @@ class Decoder:
 
     def __init__(self, token_bytes: ByteArray, token_offsets: Int64Array) -> None:
         self._token_bytes, self._token_offsets = token_bytes, token_offsets
-        self._longest = int(np.diff(token_offsets).max(initial=0))
+        self.token_lengths = np.diff(token_offsets)
+        self._longest = int(self.token_lengths.max(initial=0))
 
     @functools.cached_property
     def _rows(self) -> TokenRows:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from bpenb._arrays import IdArray
 from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.id_arrays import Ids
+from bpenb.encoding.offsets import Encoding, with_offsets
+from bpenb.encoding.special_choice import Names, SpecialChoice
+from bpenb.encoding.stream_decoder import StreamDecoder
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -57,6 +60,7 @@ class Tokenizer:
         self._report: Mapping[str, Any] | None = None
         self._encoder = Encoder(model)
         self._decoder = Decoder(model.token_bytes, model.token_offsets)
+        self._special_choice = SpecialChoice(model, self._encoder.splitter, self._encoder.ordinary)
         if warm:
             self.warmup()
 
@@ -194,14 +198,34 @@ class Tokenizer:
 
     # --- encoding ---------------------------------------------------------------------------------
 
-    def encode(self, text: str) -> list[int]:
+    def encode(
+        self, text: str, *, allowed_special: Names | None = None, disallowed_special: Names | None = None
+    ) -> list[int]:
         """Return the token ids of a text, special tokens recognised.
 
+        With one of the two arguments it is as in tiktoken: of the special tokens, those allowed get their
+        ids, those disallowed are an error, the others are text. Where only one is given, the other is
+        tiktoken's default.
+
+        Args:
+            text: any str.
+            allowed_special: "all", or names; by default all, or none if only disallowed_special is given.
+            disallowed_special: "all" (that are not allowed), or any names; by default none, or "all" if
+                only allowed_special is given.
+
         Raises:
-            EncodingError: a lone surrogate, or a byte that the vocab lacks; the message tells where.
-            TypeError: not a str.
+            EncodingError: a lone surrogate, a byte that the vocab lacks, or a disallowed special token;
+                the message tells where.
+            TypeError: not a str; names that are not.
+
+        Example:
+            >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<s>"])
+            >>> tokenizer.encode("<s>"), tokenizer.encode("<s>", disallowed_special=())
+            ([256], [60, 115, 62])
         """
-        ids: list[int] = self.encode_to_numpy(text).tolist()
+        ids: list[int] = self.encode_to_numpy(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        ).tolist()
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -213,16 +237,32 @@ class Tokenizer:
         ids: list[int] = self._encoder.encode(utf8_bytes(text), self._encoder.ordinary).tolist()
         return ids
 
-    def encode_to_numpy(self, text: str) -> IdArray:
-        """Return the token ids of a text as int32[n], special tokens recognised.
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: Names | None = None, disallowed_special: Names | None = None
+    ) -> IdArray:
+        """Return the token ids of a text as int32[n]; the rest is as in `encode`."""
+        data = utf8_bytes(text)
+        splitter = self._special_choice.splitter(text, allowed_special, disallowed_special)
+        return self._encoder.encode(data, splitter)
+
+    def encode_with_offsets(self, text: str) -> Encoding:
+        """Return the token ids of a text, special tokens recognised, and where each token stands in it.
 
         Raises:
             EncodingError, TypeError: as in `encode`.
         """
-        return self._encoder.encode(utf8_bytes(text), self._encoder.splitter)
+        data = utf8_bytes(text)
+        ids = self._encoder.encode(data, self._encoder.splitter)
+        return with_offsets(data, ids, self._decoder.token_lengths)
 
-    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Return the token ids of each text; each is a text of its own.
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: Names | None = None,
+        disallowed_special: Names | None = None,
+    ) -> list[list[int]]:
+        """Return the token ids of each text; each is a text of its own, encoded as by `encode`.
 
         Raises:
             EncodingError: as in `encode`, with the number of the text.
@@ -230,11 +270,13 @@ class Tokenizer:
         """
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"texts must be an iterable of str, not one {type(texts).__name__}")
-        encoder = self._encoder
-        named = ((f"text {number}", text) for number, text in enumerate(texts))
-        return [
-            encoder.encode(utf8_bytes(text, name), encoder.splitter, name).tolist() for name, text in named
-        ]
+        encoded = []
+        for number, text in enumerate(texts):
+            name = f"text {number}"
+            data = utf8_bytes(text, name)
+            splitter = self._special_choice.splitter(text, allowed_special, disallowed_special, name)
+            encoded.append(self._encoder.encode(data, splitter, name).tolist())
+        return encoded
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         """Yield the token ids of strings joined to one text, whatever the cuts between them.
@@ -277,6 +319,10 @@ class Tokenizer:
         Args and Raises: as in `decode`.
         """
         return self._decoder.decode(ids)
+
+    def stream_decoder(self, errors: Literal["replace", "strict"] = "replace") -> StreamDecoder:
+        """Return a decoder for ids as they come, which holds back incomplete characters."""
+        return StreamDecoder(self._decoder, errors)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of one token.
