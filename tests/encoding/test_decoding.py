@@ -226,7 +226,7 @@ def test_a_stream_takes_one_buffer(tokenizer: Tokenizer) -> None:
 def test_the_position_of_an_unknown_id_in_a_stream(tokenizer: Tokenizer) -> None:
     views = decode_blocks(tokenizer, [[0, 1], np.array([1, 1, 9])])
     assert bytes(next(views)) == b"abcd"
-    with pytest.raises(UnknownTokenError, match="the id 9: ids go from 0 to 7; it is at position 4$"):
+    with pytest.raises(UnknownTokenError, match=r"the id 9: ids go from 0 to 7; it is at position 4$"):
         next(views)
 
 
