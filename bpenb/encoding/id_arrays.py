@@ -77,6 +77,7 @@ def as_arrays(ids: CheckedIds) -> Iterator[npt.NDArray[Any]]:
         return
     if ids.dtype == np.uint64:
         ids = ids.view(np.int64)  # from 2⁶³ on negative: no token has such an id
+    # (Numba would take an array that is not aligned for one that is.)
     if ids.dtype in AS_THEY_ARE and ids.flags.c_contiguous and ids.flags.aligned:
         yield read_only(ids)
         return

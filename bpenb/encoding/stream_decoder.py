@@ -72,12 +72,11 @@ class StreamDecoder:
             self._n_ids = self._n_bytes = 0
 
     def _decode(self, data: bytes, *, final: bool) -> str:
-        state = self._utf8.getstate()
+        n_held_back = len(self._utf8.getstate()[0])
         try:
             text = self._utf8.decode(data, final)
         except UnicodeDecodeError as error:
-            self._utf8.setstate(state)
-            offset = self._n_bytes - len(state[0]) + error.start
-            raise InvalidUtf8Error("the text of the ids", offset) from None
+            # (What was held back still is: the decoder raises before it changes.)
+            raise InvalidUtf8Error("the text of the ids", self._n_bytes - n_held_back + error.start) from None
         self._n_bytes += len(data)
         return text

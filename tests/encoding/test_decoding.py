@@ -12,7 +12,7 @@ import pytest
 from bpenb.encoding import Tokenizer, decode_blocks
 from bpenb.encoding.decoder import PIECE, Decoder
 from bpenb.encoding.id_arrays import AS_THEY_ARE, BLOCK
-from bpenb.encoding.token_rows import ROOM_BEHIND, decode_some, make_token_rows, measure_rows
+from bpenb.encoding.token_rows import ROOM_BEHIND, ROW_BYTES, decode_some, make_token_rows, measure_rows
 from bpenb.errors import UnknownTokenError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,12 +50,15 @@ def test_pieces_joined_are_the_definition(
     ids = np.array(numbers, dtype=dtype)
     ids.flags.writeable = False
     rows = make_token_rows(*csr(tokens))
-    out = np.full(max(map(len, tokens)) + spare + ROOM_BEHIND, 7, dtype=np.uint8)
+    n_out = max(map(len, tokens)) + spare + ROOM_BEHIND
+    around = np.full(n_out + 2 * ROW_BYTES, 7, dtype=np.uint8)
+    out = around[ROW_BYTES : ROW_BYTES + n_out]
     n_written, joined, done = np.zeros(1, dtype=np.int64), b"", 0
     while 0 <= done < len(ids):
         before, done = done, int(decode_some(ids, done, rows, out, n_written))
         assert done < 0 or done > before
         joined += out[: n_written[0]].tobytes()
+    assert set(around[:ROW_BYTES].tolist() + around[ROW_BYTES + n_out :].tolist()) == {7}
     expected = slow.decode(numbers, vocab_of(tokens))
     known = [tokens[i] for i in numbers if 0 <= i < len(tokens)]
     assert measure_rows(ids, rows) == sum(map(len, known))
