@@ -46,7 +46,7 @@ def test_pieces_joined_are_the_definition(
 ) -> None:
     wrong = [len(tokens), 65535] + ([-1, -(2**31)] if dtype.kind == "i" else [])
     few_wrong = st.one_of(*[st.integers(0, len(tokens) - 1)] * 9, st.sampled_from(wrong))
-    numbers = data.draw(st.lists(few_wrong, max_size=30))
+    numbers = data.draw(st.lists(few_wrong, max_size=30)) * data.draw(st.integers(1, 9))
     ids = np.array(numbers, dtype=dtype)
     ids.flags.writeable = False
     rows = make_token_rows(*csr(tokens))
@@ -67,6 +67,23 @@ def test_pieces_joined_are_the_definition(
         assert joined == slow.decode(numbers[:expected], vocab_of(tokens))
     else:
         assert joined == expected
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 15, 16, 17])
+@pytest.mark.parametrize("spare", range(4))
+def test_nothing_is_written_outside(length: int, spare: int) -> None:
+    rows = make_token_rows(*csr([b"x" * length]))
+    ids = np.zeros(99, dtype=np.int64)
+    ids.flags.writeable = False
+    n_out = 3 * length + spare + ROOM_BEHIND
+    around = np.full(n_out + 2 * ROW_BYTES, 7, dtype=np.uint8)
+    n_written = np.zeros(1, dtype=np.int64)
+    n = int(decode_some(ids, 0, rows, around[ROW_BYTES : ROW_BYTES + n_out], n_written))
+    assert n == 3 + spare // length
+    assert int(n_written[0]) == n * length
+    assert around[ROW_BYTES:][: n * length].tobytes() == b"x" * (n * length)
+    assert set(around[:ROW_BYTES].tolist() + around[ROW_BYTES + n_out :].tolist()) == {7}
 
 
 @pytest.mark.kernels
