@@ -134,6 +134,7 @@ class Decoder:
             _reserve(gathered, sum(int(measure_rows(array, self._rows)) for array in as_arrays(checked)))
         for piece in self.pieces(checked, self.buffer(len(checked)), position):
             gathered.write(piece)
+        gathered.truncate()  # does nothing, unless somebody wrote into the array meanwhile
         return gathered.getvalue()
 
     def decode_blocks(self, blocks: Iterable[Ids]) -> Iterator[memoryview]:
