@@ -461,7 +461,9 @@ def test_every_kernel_has_one_signature(tmp_path: Path) -> None:
                     kernels |= {id(f): f for f in forms if is_kernel(f)}
         compiled = [k for k in kernels.values() if k.signatures]
         assert len(compiled) > 5, compiled
-        print([(k.__module__, k.__name__, k.signatures) for k in compiled if len(k.signatures) > 1])
+        by_dtype = {"decode_some", "measure_rows"}  # take ids as they are, of any dtype that files have
+        too_many = [k for k in compiled if len(k.signatures) > (4 if k.__name__ in by_dtype else 1)]
+        print([(k.__module__, k.__name__, k.signatures) for k in too_many])
     """
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

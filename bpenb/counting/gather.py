@@ -21,7 +21,6 @@ from bpenb.counting.order import (
     HEADER,
     N_BUCKETS,
     PADDING,
-    SHORT,
     Buckets,
     Records,
     merge_rows,
@@ -30,6 +29,7 @@ from bpenb.counting.order import (
     write_words,
 )
 from bpenb.errors import CountsError
+from bpenb.pretokenize import SHORT
 
 if TYPE_CHECKING:
     from bpenb.counting.table import TableArrays

@@ -31,7 +31,7 @@ class Engine(Protocol):
         ...
 
 
-class RegexMarker:
+class _RegexMarker:
     """Marks what the `regex` package finds."""
 
     def __init__(self, pattern: SplitPattern) -> None:
@@ -53,4 +53,4 @@ class RegexMarker:
 
 def make_engine(pattern: SplitPattern) -> Engine:
     """Return the engine for a split pattern, compiled where it is known; it knows no special tokens."""
-    return CompiledEngine(pattern) if is_known(pattern) else RegexMarker(pattern)
+    return CompiledEngine(pattern) if is_known(pattern) else _RegexMarker(pattern)

@@ -15,7 +15,7 @@ from bpenb.encoding.pair_table import NO_MERGE, find_merge
 
 __all__ = ["SHORT_WORD", "merge_short"]
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,assignment"
 
 SHORT_WORD = 32  # bytes: up to here the scan beats the heap
 

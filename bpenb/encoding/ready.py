@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bpenb._jit import is_compiled
-from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_words import encode_words
 from bpenb.encoding.pair_table import build_pair_table
+from bpenb.encoding.token_rows import decode_some
 from bpenb.encoding.tokenizer import Tokenizer
 
 __all__ = ["kernels_compiled", "warmup"]
@@ -13,7 +13,7 @@ __all__ = ["kernels_compiled", "warmup"]
 
 def kernels_compiled() -> bool:
     """Tell whether encoding and decoding can start without compiling."""
-    return is_compiled(build_pair_table, encode_words, measure_tokens, gather_token_bytes)
+    return is_compiled(build_pair_table, encode_words, decode_some)
 
 
 def warmup() -> None:

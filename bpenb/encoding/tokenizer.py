@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Literal
 
 from bpenb._arrays import IdArray
-from bpenb.encoding.decode_ids import check_id, decode_to_bytes
+from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.encoder import Encoder
+from bpenb.encoding.id_arrays import Ids
+from bpenb.encoding.offsets import Encoding, with_offsets
+from bpenb.encoding.special_choice import Names, SpecialChoice
+from bpenb.encoding.stream_decoder import StreamDecoder
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -57,10 +58,9 @@ class Tokenizer:
     def _set_up(self, model: BPEModel, *, warm: bool) -> None:
         self._model = model
         self._report: Mapping[str, Any] | None = None
-        # Own copies: a frozen model's arrays are read-only, and each kernel has one signature.
-        self._token_bytes = np.array(model.token_bytes, dtype=np.uint8, order="C")
-        self._token_offsets = np.array(model.token_offsets, dtype=np.int64, order="C")
         self._encoder = Encoder(model)
+        self._decoder = Decoder(model.token_bytes, model.token_offsets)
+        self._special_choice = SpecialChoice(model, self._encoder)
         if warm:
             self.warmup()
 
@@ -179,6 +179,11 @@ class Tokenizer:
         """The driver behind it; for streams."""
         return self._encoder
 
+    @property
+    def decoder(self) -> Decoder:
+        """The driver of the way back; for streams."""
+        return self._decoder
+
     def __repr__(self) -> str:
         n_special = len(self._model.special_tokens)
         return f"Tokenizer(n_vocab={self.n_vocab}, special_tokens={n_special}, pattern={str(self.pattern)!r})"
@@ -189,18 +194,38 @@ class Tokenizer:
     def warmup(self) -> None:
         """Compile what encoding and decoding need, or load it from disk; a second call does nothing."""
         self._encoder.warmup()
-        self.decode_bytes([])
+        self._decoder.warmup()
 
     # --- encoding ---------------------------------------------------------------------------------
 
-    def encode(self, text: str) -> list[int]:
+    def encode(
+        self, text: str, *, allowed_special: Names | None = None, disallowed_special: Names | None = None
+    ) -> list[int]:
         """Return the token ids of a text, special tokens recognised.
 
+        With one of the two arguments it is as in tiktoken: of the special tokens, those allowed get their
+        ids, those disallowed are an error, the others are text. Where only one is given, the other is
+        tiktoken's default.
+
+        Args:
+            text: any str.
+            allowed_special: "all", or names; by default all, or none if only disallowed_special is given.
+            disallowed_special: "all" (that are not allowed), or any names; by default none, or "all" if
+                only allowed_special is given.
+
         Raises:
-            EncodingError: a lone surrogate, or a byte that the vocab lacks; the message tells where.
-            TypeError: not a str.
+            EncodingError: a lone surrogate, a byte that the vocab lacks, or a disallowed special token;
+                the message tells where.
+            TypeError: not a str; names that are not.
+
+        Example:
+            >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<s>"])
+            >>> tokenizer.encode("<s>"), tokenizer.encode("<s>", disallowed_special=())
+            ([256], [60, 115, 62])
         """
-        ids: list[int] = self.encode_to_numpy(text).tolist()
+        ids: list[int] = self.encode_to_numpy(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        ).tolist()
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -212,16 +237,32 @@ class Tokenizer:
         ids: list[int] = self._encoder.encode(utf8_bytes(text), self._encoder.ordinary).tolist()
         return ids
 
-    def encode_to_numpy(self, text: str) -> IdArray:
-        """Return the token ids of a text as int32[n], special tokens recognised.
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: Names | None = None, disallowed_special: Names | None = None
+    ) -> IdArray:
+        """Return the token ids of a text as int32[n]; the rest is as in `encode`."""
+        data = utf8_bytes(text)
+        splitter = self._special_choice.splitter(text, allowed_special, disallowed_special)
+        return self._encoder.encode(data, splitter)
+
+    def encode_with_offsets(self, text: str) -> Encoding:
+        """Return the token ids of a text, special tokens recognised, and where each token stands in it.
 
         Raises:
             EncodingError, TypeError: as in `encode`.
         """
-        return self._encoder.encode(utf8_bytes(text), self._encoder.splitter)
+        data = utf8_bytes(text)
+        ids = self._encoder.encode(data, self._encoder.splitter)
+        return with_offsets(data, ids, self._decoder.token_lengths)
 
-    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Return the token ids of each text; each is a text of its own.
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: Names | None = None,
+        disallowed_special: Names | None = None,
+    ) -> list[list[int]]:
+        """Return the token ids of each text; each is a text of its own, encoded as by `encode`.
 
         Raises:
             EncodingError: as in `encode`, with the number of the text.
@@ -229,11 +270,13 @@ class Tokenizer:
         """
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"texts must be an iterable of str, not one {type(texts).__name__}")
-        encoder = self._encoder
-        named = ((f"text {number}", text) for number, text in enumerate(texts))
-        return [
-            encoder.encode(utf8_bytes(text, name), encoder.splitter, name).tolist() for name, text in named
-        ]
+        encoded = []
+        for number, text in enumerate(texts):
+            name = f"text {number}"
+            data = utf8_bytes(text, name)
+            splitter = self._special_choice.splitter(text, allowed_special, disallowed_special, name)
+            encoded.append(self._encoder.encode(data, splitter, name).tolist())
+        return encoded
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         """Yield the token ids of strings joined to one text, whatever the cuts between them.
@@ -258,7 +301,7 @@ class Tokenizer:
 
     # --- decoding ---------------------------------------------------------------------------------
 
-    def decode(self, ids: Iterable[int] | npt.NDArray[Any]) -> str:
+    def decode(self, ids: Ids) -> str:
         """Return the text of token ids; bytes that are not UTF-8 become U+FFFD.
 
         Args:
@@ -270,12 +313,16 @@ class Tokenizer:
         """
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
-    def decode_bytes(self, ids: Iterable[int] | npt.NDArray[Any]) -> bytes:
+    def decode_bytes(self, ids: Ids) -> bytes:
         """Return the exact bytes of token ids.
 
         Args and Raises: as in `decode`.
         """
-        return decode_to_bytes(ids, self._token_bytes, self._token_offsets)
+        return self._decoder.decode(ids)
+
+    def stream_decoder(self, errors: Literal["replace", "strict"] = "replace") -> StreamDecoder:
+        """Return a decoder for ids as they come, which holds back incomplete characters."""
+        return StreamDecoder(self._decoder, errors)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of one token.
@@ -284,8 +331,7 @@ class Tokenizer:
             UnknownTokenError: no token has this id.
             TypeError: not an integer.
         """
-        i = check_id(token_id, self._token_offsets)
-        return self._token_bytes[self._token_offsets[i] : self._token_offsets[i + 1]].tobytes()
+        return self._decoder.token_bytes(token_id)
 
 
 def _unpickle(model: BPEModel, report: Mapping[str, Any] | None) -> Tokenizer:

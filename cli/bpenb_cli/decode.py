@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bpenb_cli import _options as options
 from bpenb_cli._progress import shown_progress
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["EXAMPLE", "decode"]
 
@@ -24,15 +28,22 @@ def decode(
     with shown_progress(progress, "encoding") as show:
         from bpenb import Tokenizer
         from bpenb.dataset import read_ids
+        from bpenb.encoding import decode_blocks
         from bpenb.progress import make_reporter
 
         loaded = Tokenizer.load(tokenizer)
         reporter = make_reporter(show)
         reporter.start("decode", None, "tokens")
         n_ids = 0
-        for ids in read_ids(file):
-            sys.stdout.buffer.write(loaded.decode_bytes(ids))
-            n_ids += len(ids)
-            reporter.update(n_ids)
+
+        def counted() -> Iterator[npt.NDArray[Any]]:
+            nonlocal n_ids
+            for ids in read_ids(file):
+                yield ids
+                n_ids += len(ids)
+                reporter.update(n_ids)
+
+        for text in decode_blocks(loaded, counted()):
+            sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()
         reporter.finish(n_ids)

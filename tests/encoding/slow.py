@@ -66,3 +66,13 @@ def gpt2(folder: Path) -> SlowModel:
     lines = (folder / "gpt2_merges.txt").read_text("utf-8").split("\n")
     merges = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     return SlowModel({i: spell(t) for t, i in raw.items()}, [(spell(a), spell(b)) for a, b in merges])
+
+
+def decode(ids: Sequence[int], vocab: dict[int, bytes]) -> bytes | int:
+    """The bytes of ids, one after the other; or the position of the first id without a token."""
+    joined = b""
+    for position, token_id in enumerate(ids):
+        if token_id not in vocab:
+            return position
+        joined += vocab[token_id]
+    return joined

@@ -319,10 +319,10 @@ def test_pickle(low: Tokenizer) -> None:
 
 def test_from_model_compiles_at_first_use(low: Tokenizer) -> None:
     lazy = Tokenizer.from_model(low.model, warm=False, report={"seconds": 1})
-    assert "_pairs" not in vars(lazy.encoder)
+    assert "tables" not in vars(lazy.encoder)
     assert lazy.report == {"seconds": 1}
     assert lazy.encode("lower") == [257, 258]
-    assert "_pairs" in vars(Tokenizer.from_model(low.model).encoder)
+    assert "tables" in vars(Tokenizer.from_model(low.model).encoder)
 
 
 def test_several_threads_at_once(low: Tokenizer) -> None:

@@ -1,0 +1,68 @@
+"""Where each token stands in the text that was encoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bpenb._arrays import IdArray, Int64Array
+
+__all__ = ["Encoding", "with_offsets"]
+
+CONTINUATION = 0x80  # of the bytes of UTF-8, those of the form 10xxxxxx stand inside a character
+CONTINUATION_BITS = 0xC0
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The token ids of a text, and where each token stands in it.
+
+    Token i is `text.encode()[a:b]` with `a, b = byte_spans[i]`, to the byte. Its characters are
+    `text[a:b]` with `a, b = character_spans[i]`: every character of which it holds at least a byte. So
+    the tokens of one character all have the span of that character, as in the offsets of `tokenizers`.
+
+    Attributes:
+        ids: int32[n].
+        byte_spans: int64[n, 2], start and end in the bytes of the text.
+        character_spans: int64[n, 2], start and end in its characters.
+
+    Example:
+        >>> from bpenb import Tokenizer
+        >>> encoding = Tokenizer({0: b"\\xc3", 1: b"\\xa9"}, [], ["<s>"]).encode_with_offsets("<s>é")
+        >>> encoding.byte_spans.tolist(), encoding.character_spans.tolist()
+        ([[0, 3], [3, 4], [4, 5]], [[0, 3], [3, 4], [3, 4]])
+    """
+
+    ids: IdArray
+    byte_spans: Int64Array
+    character_spans: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def with_offsets(text: bytes, ids: IdArray, token_lengths: Int64Array) -> Encoding:
+    """Return where the tokens of a text stand.
+
+    Args:
+        text: valid UTF-8.
+        ids: int32[n], those of the text.
+        token_lengths: int64[n_vocab], the bytes of each token.
+
+    Example:
+        >>> encoding = with_offsets("é!".encode(), np.array([0, 1], np.int32), np.array([1, 2]))
+        >>> encoding.byte_spans.tolist(), encoding.character_spans.tolist()
+        ([[0, 1], [1, 3]], [[0, 1], [0, 2]])
+    """
+    ends = np.cumsum(token_lengths[ids], dtype=np.int64)
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
+    byte_spans = np.stack((starts, ends), axis=1)
+    if not len(ids) or text.isascii():
+        return Encoding(ids, byte_spans, byte_spans.copy())
+    begins = (np.frombuffer(text, dtype=np.uint8) & CONTINUATION_BITS) != CONTINUATION
+    # Characters that begin within each token; one that begins earlier counts for its start.
+    n_begun = np.add.reduceat(begins, starts, dtype=np.int64)
+    character_ends = np.cumsum(n_begun)
+    character_starts = character_ends - n_begun - ~begins[starts]
+    return Encoding(ids, byte_spans, np.stack((character_starts, character_ends), axis=1))
