@@ -1,5 +1,37 @@
-"""Token ids on disk: the only writer of tokens."""
+"""Token ids on disk: the only writer of tokens.
 
+npy.py, stdout.py    one .npy, to a file or to standard output
+token_format.py      the formats of training files, and the layout of a dataset
+output_plan.py       what the files are called, and what may be replaced
+split_writer.py      the shards of a split; shard_writer.py one of them; document_ends.py its index
+part_file.py         a file that grows under a hidden name; checksum.py its checksum
+manifest.py          what a dataset is made of
+"""
+
+from bpenb.dataset.manifest import FileRecord, Manifest, SplitRecord, input_digest, model_digest
 from bpenb.dataset.npy import NpyWriter, id_dtype, read_ids
+from bpenb.dataset.output_plan import OutputPlan, SplitPlan, plan_outputs, publish_dataset
+from bpenb.dataset.shard_writer import ShardWriter
+from bpenb.dataset.split_writer import SplitWriter
+from bpenb.dataset.token_format import TOKEN_FORMATS, TokenFormat, TokenLayout, find_format
 
-__all__ = ["NpyWriter", "id_dtype", "read_ids"]
+__all__ = [
+    "TOKEN_FORMATS",
+    "FileRecord",
+    "Manifest",
+    "NpyWriter",
+    "OutputPlan",
+    "ShardWriter",
+    "SplitPlan",
+    "SplitRecord",
+    "SplitWriter",
+    "TokenFormat",
+    "TokenLayout",
+    "find_format",
+    "id_dtype",
+    "input_digest",
+    "model_digest",
+    "plan_outputs",
+    "publish_dataset",
+    "read_ids",
+]
