@@ -25,7 +25,7 @@ __all__ = ["MEGATRON_CODES", "MEGATRON_HEADER_BYTES", "MEGATRON_MAGIC", "Documen
 INT64 = np.dtype("<i8")
 MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 MEGATRON_HEADER_BYTES = 34
-MEGATRON_CODES = {8: np.dtype("<u2"), 4: np.dtype("<i4")}
+MEGATRON_CODES: dict[int, np.dtype[Any]] = {8: np.dtype("<u2"), 4: np.dtype("<i4")}
 MAX_INT32 = (1 << 31) - 1
 NUMBERS_BLOCK = 1 << 17
 

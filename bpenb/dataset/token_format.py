@@ -23,7 +23,10 @@ __all__ = ["LLMC_HEADER_BYTES", "LLMC_MAGICS", "MAX_LLMC_TOKENS", "TOKEN_FORMATS
            "TokenLayout", "find_format"]  # fmt: skip
 
 LLMC_HEADER_BYTES = 256 * 4
-LLMC_MAGICS = {(20240520, 1): np.dtype("<u2"), (20240801, 7): np.dtype("<u4")}
+LLMC_MAGICS: dict[tuple[int, int], np.dtype[Any]] = {
+    (20240520, 1): np.dtype("<u2"),
+    (20240801, 7): np.dtype("<u4"),
+}
 MAX_LLMC_TOKENS = (1 << 31) - 1  # its header counts them in an int32
 MEGATRON_UINT16_BELOW = 65_500  # Megatron's own rule, which leaves room for padding the vocab
 MAX_INT32 = 1 << 31  # so many ids fit
