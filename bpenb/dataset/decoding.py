@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bpenb.encoding import Tokenizer
 from bpenb.errors import EncodingError, UnknownTokenError
+from bpenb.progress import ProgressOption, Reporter, make_reporter
 
 __all__ = ["decode_blocks"]
 
@@ -22,6 +23,7 @@ def decode_blocks(
     blocks: Iterable[npt.NDArray[Any]],
     errors: str | None = None,
     name: str = "the ids",
+    progress: ProgressOption | Reporter = None,
 ) -> Iterator[bytes]:
     """Decode ids block by block.
 
@@ -31,6 +33,7 @@ def decode_blocks(
         errors: None for the exact bytes, whatever they are; `strict` if they must be UTF-8; `replace`
             for U+FFFD where they are not. A character may go over any number of tokens and blocks.
         name: of the source, for errors.
+        progress: as elsewhere; in tokens.
 
     Raises:
         UnknownTokenError: an id that no token has; the message has its position.
@@ -49,7 +52,8 @@ def decode_blocks(
     lengths = np.diff(tokenizer.model.token_offsets)
     utf8 = codecs.getincrementaldecoder("utf-8")(errors or "strict")
     tail = np.zeros(0, dtype=np.int64)  # position of the token of each of the last few bytes
-    n_ids = 0
+    reporter, n_ids = make_reporter(progress), 0
+    reporter.start("decode", None, "tokens")
     for ids in blocks:
         text = _decode_block(tokenizer, ids, lengths, n_ids, name)
         if errors == "replace":
@@ -67,6 +71,7 @@ def decode_blocks(
             tail = np.concatenate([tail, _token_positions(ids, lengths, n_ids, LONGEST_TAIL)])[-LONGEST_TAIL:]
         n_ids += len(ids)
         yield text
+        reporter.update(n_ids)
     if errors == "replace":
         yield utf8.decode(b"", final=True).encode()
     elif errors == "strict":
@@ -74,6 +79,7 @@ def decode_blocks(
             utf8.decode(b"", final=True)
         except UnicodeDecodeError as error:
             raise _not_utf8(name, int(tail[-len(error.object) :][0]), error.reason) from None
+    reporter.finish(n_ids)
 
 
 def _decode_block(

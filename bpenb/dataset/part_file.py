@@ -125,8 +125,12 @@ class PartFile:
         """Bring everything to the disk; return what `reopen` needs, as JSON can hold it."""
         if not self._settled:
             file = self._check_open()
-            with _naming(self.path):
-                os.fsync(file.fileno())
+            try:
+                with _naming(self.path):
+                    os.fsync(file.fileno())
+            except OutputError:  # what the system could not write it may have forgotten
+                self.close()
+                raise
         return {
             "path": str(self.path),
             "part": self.part.name,

@@ -21,6 +21,7 @@ from bpenb.dataset.id_checks import NO_ENDS, check_ends, fit_ids
 from bpenb.dataset.manifest import FileRecord
 from bpenb.dataset.part_file import PartFile
 from bpenb.dataset.token_format import TokenFormat, TokenLayout
+from bpenb.dataset.whole_steps import WholeSteps
 from bpenb.errors import OutputError
 
 __all__ = ["ShardWriter", "side_path"]
@@ -51,7 +52,7 @@ def _spell_count(n: int) -> str:
     return f"{value:.{digits}f} {units[0]}T"
 
 
-class ShardWriter:
+class ShardWriter(WholeSteps):
     """Writes one data file of token ids in any of the formats.
 
     After an error, `discard` it, or go on from the last `sync` by `reopen`.
@@ -121,12 +122,13 @@ class ShardWriter:
         self._format.header(self._dtype, self.n_tokens + own.shape[0], self._layout.seq_len)
         if self._is_complete:
             raise OutputError(f"{self.path}: is complete; nothing can be added")
-        if self._ends is not None:  # first: it may refuse a document
-            self._ends.append(ends + self.n_tokens)
-        if own.size:
-            self._data.append(own.data.cast("B"))
-        self.n_tokens += own.shape[0]
-        self.n_documents += ends.shape[0]
+        with self._whole_step():
+            if self._ends is not None:
+                self._ends.append(ends + self.n_tokens)
+            if own.size:
+                self._data.append(own.data.cast("B"))
+            self.n_tokens += own.shape[0]
+            self.n_documents += ends.shape[0]
 
     def complete(self) -> None:
         """Fill the last row and the header, make the side files, and bring all to the disk.
@@ -138,6 +140,11 @@ class ShardWriter:
         """
         if self._is_complete:
             return
+        with self._whole_step():
+            self._complete()
+        self._is_complete = True
+
+    def _complete(self) -> None:
         if self._layout.seq_len is not None:
             self.n_padding = -self.n_tokens % self._layout.seq_len
         header = self._format.header(self._dtype, self.n_tokens + self.n_padding, self._layout.seq_len)
@@ -154,7 +161,7 @@ class ShardWriter:
             name = f"{self._layout.tokenizer_name}|{self._dtype.itemsize}"
             self._metadata.append("\n".join([name, str(self.n_tokens), _spell_count(self.n_tokens)]).encode())
             self._metadata.settle()
-        self._is_complete = True
+        sync_folder(self.path.parent)
 
     def publish(self) -> None:
         """Give the complete files their own names, the data file last; files that have them are replaced.
@@ -175,6 +182,7 @@ class ShardWriter:
 
     def close(self) -> None:
         """Close all files and leave them, for `reopen` with the last state."""
+        self._has_failed = True
         for part in (self._metadata, self._ends, self._data):
             if part is not None:
                 part.close()
@@ -193,19 +201,21 @@ class ShardWriter:
         Raises:
             OutputError: a file that cannot be written, or an earlier error of this writer.
         """
-        sync_folder(self.path.parent)
-        return {
-            "path": str(self.path),
-            "layout": dataclasses.asdict(self._layout),
-            "token": self._token,
-            "n_tokens": self.n_tokens,
-            "n_documents": self.n_documents,
-            "n_padding": self.n_padding,
-            "is_complete": self._is_complete,
-            "data": self._data.sync(),
-            "ends": self._ends.sync() if self._ends else None,
-            "metadata": self._metadata.sync() if self._metadata else None,
-        }
+        with self._whole_step():
+            if not self._is_complete:
+                sync_folder(self.path.parent)
+            return {
+                "path": str(self.path),
+                "layout": dataclasses.asdict(self._layout),
+                "token": self._token,
+                "n_tokens": self.n_tokens,
+                "n_documents": self.n_documents,
+                "n_padding": self.n_padding,
+                "is_complete": self._is_complete,
+                "data": self._data.sync(),
+                "ends": self._ends.sync() if self._ends else None,
+                "metadata": self._metadata.sync() if self._metadata else None,
+            }
 
     @classmethod
     def reopen(cls, state: dict[str, Any]) -> ShardWriter:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,12 +23,13 @@ from bpenb.dataset.manifest import FileRecord, SplitRecord
 from bpenb.dataset.output_plan import SplitPlan
 from bpenb.dataset.shard_writer import ShardWriter
 from bpenb.dataset.token_format import TokenLayout
+from bpenb.dataset.whole_steps import WholeSteps
 from bpenb.errors import OutputError
 
 __all__ = ["SplitWriter"]
 
 
-class SplitWriter:
+class SplitWriter(WholeSteps):
     """Writes the shards of one split, and the index of its documents.
 
     After an error, `discard` it, or go on from the last `sync` by `reopen`.
@@ -62,7 +61,7 @@ class SplitWriter:
         self._plan, self._layout, self._token = plan, layout, secrets.token_hex(4)
         self.n_tokens = self.n_documents = self._last_end = 0
         self._shards: list[ShardWriter] = []  # all but perhaps the last are complete
-        self._is_complete = self._has_failed = False
+        self._is_complete = False
         self._whole_documents = layout.token_format.whole_documents
         try:
             plan.folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +84,7 @@ class SplitWriter:
         ends = check_ends(document_ends, own.shape[0])
         if self._is_complete:
             raise OutputError(f"{self._plan.folder}: this split is complete; nothing can be added")
-        with self._whole_or_failed():
+        with self._whole_step():
             if self._whole_documents:
                 self._write_documents(own, ends)
             else:
@@ -96,17 +95,6 @@ class SplitWriter:
                 self._last_end = self.n_tokens + int(ends[-1])
             self.n_tokens += own.shape[0]
             self.n_documents += ends.shape[0]
-
-    @contextmanager
-    def _whole_or_failed(self) -> Iterator[None]:
-        """A step that ends half-way leaves files that do not belong together: refuse all that follows."""
-        if self._has_failed:
-            raise OutputError(
-                f"{self._plan.folder}: an earlier write failed; go on from the last state, or discard it"
-            )
-        self._has_failed = True
-        yield
-        self._has_failed = False
 
     def _open_shard(self) -> ShardWriter:
         """Return the shard that takes more, a new one if need be."""
@@ -160,7 +148,7 @@ class SplitWriter:
         """
         if self._is_complete:
             return
-        with self._whole_or_failed():
+        with self._whole_step():
             if not self._shards or self._is_open:
                 self._open_shard()
                 self._close_shard()
@@ -230,7 +218,7 @@ class SplitWriter:
         Raises:
             OutputError: a file that cannot be written, or an earlier error of this writer.
         """
-        with self._whole_or_failed():
+        with self._whole_step():
             return {
                 "plan": self._plan.to_state(),
                 "layout": dataclasses.asdict(self._layout),
@@ -254,7 +242,7 @@ class SplitWriter:
         self = cls.__new__(cls)
         self._plan, self._layout = SplitPlan.from_state(state["plan"]), TokenLayout(**state["layout"])
         self._whole_documents = self._layout.token_format.whole_documents
-        self._token, self._has_failed = state["token"], False
+        self._token = state["token"]
         self.n_tokens, self.n_documents = state["n_tokens"], state["n_documents"]
         self._last_end, self._is_open = state["last_end"], state["is_open"]
         self._is_complete = state["is_complete"]

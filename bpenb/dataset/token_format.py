@@ -154,6 +154,8 @@ class TokenLayout:
         found = find_format(self.format)
         if self.n_vocab < 1:
             raise OutputError(f"n_vocab is {self.n_vocab}; a vocab has one token at least")
+        if len(self.tokenizer_name.splitlines()) > 1:
+            raise OutputError(f"tokenizer_name {self.tokenizer_name!r} must be one line")
         found.dtype(self.n_vocab)  # raises where no id would fit
         for name in ("shard_tokens", "seq_len"):
             if (value := getattr(self, name)) is not None and value < 1:

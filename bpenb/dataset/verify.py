@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bpenb.dataset.checksum import crc32_text
-from bpenb.dataset.manifest import FileRecord, Manifest, SplitRecord, model_digest
+from bpenb.dataset.manifest import MANIFEST_NAME, FileRecord, Manifest, SplitRecord, model_digest
 from bpenb.dataset.opening import find_manifest, open_dataset
 from bpenb.dataset.reader import DatasetReader
 from bpenb.dataset.token_file import TokenFile
+from bpenb.dataset.token_format import find_format
 from bpenb.encoding import Tokenizer
 from bpenb.errors import FormatError
 from bpenb.progress import ProgressOption, Reporter, make_reporter
@@ -47,7 +49,8 @@ def verify_dataset(
     """Check all files of a dataset against its manifest.
 
     Sizes, checksums and numbers of tokens; every id is below `n_vocab`; the documents are all the
-    tokens, one after the other. Each file is read once.
+    tokens, one after the other; no other data file is in the folder, which a trainer would read, too.
+    Each file is read once.
 
     Args:
         path: the manifest, its folder, or a data file.
@@ -60,6 +63,7 @@ def verify_dataset(
     place = _place_of(path)
     manifest = Manifest.read(place)
     records = [record for split in manifest.splits.values() for record in split.files]
+    _check_nothing_more(place, manifest)
     for record in records:
         _check_size(place.with_name(record.name), record)
     dataset = open_dataset(place)  # headers and indexes fit their sizes
@@ -67,11 +71,10 @@ def verify_dataset(
     reporter.start("verify", sum(record.bytes for record in records), "bytes")
     data = {file.path.name: file for file in dataset.files}
     for record in records:
-        _check_contents(
-            place.with_name(record.name), record, data.get(record.name), n_vocab or manifest.n_vocab
-        )
-        n_bytes += record.bytes
-        reporter.update(n_bytes)
+        path, limit = place.with_name(record.name), n_vocab or manifest.n_vocab
+        for n_read in _check_contents(path, record, data.get(record.name), limit):
+            n_bytes += n_read
+            reporter.update(n_bytes)
     for name, split in manifest.splits.items():
         _check_counts(f"{place}: split {name}", split)
     _check_documents(place, manifest, dataset)
@@ -102,6 +105,20 @@ def _place_of(path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def _check_nothing_more(place: Path, manifest: Manifest) -> None:
+    """In a folder of ours: a data file that the manifest does not tell of."""
+    if place.name != MANIFEST_NAME:
+        return
+    suffix = find_format(manifest.format).suffix
+    for entry in sorted(place.parent.iterdir()):
+        if (
+            entry.suffix == suffix
+            and not entry.name.startswith(".")
+            and entry.name not in manifest.file_names
+        ):
+            raise FormatError(f"{entry}: is not in the manifest, but a trainer would read it with the others")
+
+
 def _check_size(path: Path, record: FileRecord) -> None:
     try:
         n_bytes = path.stat().st_size
@@ -111,11 +128,13 @@ def _check_size(path: Path, record: FileRecord) -> None:
         raise FormatError(f"{path}: has {n_bytes:,} bytes, and its manifest tells of {record.bytes:,}")
 
 
-def _check_contents(path: Path, record: FileRecord, data: TokenFile | None, n_vocab: int) -> None:
-    """Read a file once: its checksum, and the ids if it holds any."""
+def _check_contents(path: Path, record: FileRecord, data: TokenFile | None, n_vocab: int) -> Iterator[int]:
+    """Read a file once: its checksum, and the ids if it holds any. Yield how many bytes were read."""
     try:
         with path.open("rb") as file:
-            crc, n_ids = zlib.crc32(file.read(data.n_header if data else 0)), 0
+            header = file.read(data.n_header if data else 0)
+            crc, n_ids = zlib.crc32(header), 0
+            yield len(header)
             while block := file.read(BLOCK_BYTES):
                 crc = zlib.crc32(block, crc)
                 if data is not None:
@@ -127,6 +146,7 @@ def _check_contents(path: Path, record: FileRecord, data: TokenFile | None, n_vo
                             f"which is not in 0..{n_vocab - 1}"
                         )
                     n_ids += ids.shape[0]
+                yield len(block)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
     if crc32_text(crc) != record.crc32:

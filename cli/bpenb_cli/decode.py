@@ -58,14 +58,8 @@ def decode(
 
         loaded = Tokenizer.load(tokenizer)
         out = sys.stdout.buffer if output is None else stack.enter_context(open_target(output))
-        reporter = make_reporter(show)
-        reporter.start("decode", None, "bytes")
-        n_bytes = 0
         blocks = iterate_ids(ids, dtype and dtype.value, n_vocab=loaded.n_vocab)
         name = "standard input" if ids == "-" else ids
-        for text in decode_blocks(loaded, blocks, errors and errors.value, name):
+        for text in decode_blocks(loaded, blocks, errors and errors.value, name, make_reporter(show)):
             out.write(text)
-            n_bytes += len(text)
-            reporter.update(n_bytes)
         out.flush()
-        reporter.finish(n_bytes)

@@ -343,6 +343,15 @@ def test_a_manifest_that_tells_something_else(change: Any, message: str, tmp_pat
         verify_dataset(tmp_path / "a.manifest.json")
 
 
+def test_a_data_file_too_many(tmp_path: Path) -> None:
+    make(tmp_path / "data", TokenLayout("bin", 300, shard_tokens=5))
+    (tmp_path / "data" / "notes.txt").touch()
+    verify_dataset(tmp_path / "data")
+    (tmp_path / "data" / "data_train_000009.bin").touch()
+    with pytest.raises(FormatError, match=r"data_train_000009\.bin: is not in the manifest"):
+        verify_dataset(tmp_path / "data")
+
+
 def test_without_a_manifest_nothing_can_be_verified(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(3))
     for path in (tmp_path, tmp_path / "a.npy", tmp_path / "missing"):

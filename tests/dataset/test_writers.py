@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -377,6 +380,83 @@ def test_a_full_disk(form: str, tmp_path: Path) -> None:
             assert contents(folder) == {}
         shutil.rmtree(folder)
     assert n_failed > 3
+
+
+def test_a_step_that_is_broken_off_is_not_taken_for_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between the ends of documents and their ids."""
+    out = ShardWriter(tmp_path / "ids.bin", TokenLayout("megatron", 300))
+    write(out, [1, 2], [1])
+    state = out.sync()
+
+    def interrupt(self: part_file.PartFile, data: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(part_file.PartFile, "append", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            write(out, [3], [])
+    for refused in (out.sync, out.complete, lambda: write(out, [1], [])):
+        with pytest.raises(OutputError, match="failed"):
+            refused()
+    out.close()
+    again = ShardWriter.reopen(state)
+    write(again, [3], [])
+    again.finish()
+    assert contents(tmp_path) == token_files.split_files("megatron", [1, 2, 3], [1], 300, ["ids"])
+
+
+def test_a_disk_that_fails_to_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = ShardWriter(tmp_path / "ids.bin", TokenLayout("bin", 300))
+    write(out, [1], [])
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(part_file.os, "fsync", fail)
+        with pytest.raises(OutputError, match=r"ids\.bin: cannot be written: Input/output error"):
+            out.sync()
+    with pytest.raises(OutputError, match="failed"):
+        out.finish()
+    out.discard()
+    assert contents(tmp_path) == {}
+
+
+KILLED = """
+import json, os, signal, sys
+import numpy as np
+from pathlib import Path
+from bpenb.dataset import SplitWriter, TokenLayout, plan_outputs
+layout = TokenLayout(sys.argv[1], 300, shard_tokens=50, document_index=True)
+state = Path("state.json")
+if state.exists():
+    step, saved = json.loads(state.read_text())
+    out = SplitWriter.reopen(saved)
+else:
+    step, out = 0, SplitWriter(plan_outputs("data", layout.format, sharded=True).splits["train"], layout)
+for step in range(step, 40):
+    if step % 7 == 0:
+        Path("state.new").write_text(json.dumps([step, out.sync()]))
+        os.replace("state.new", state)
+    if step == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    out.write(np.arange(step, step + 11), np.array([0, 4, 4]))
+out.finish()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL")
+@every_format
+def test_a_process_that_is_really_killed(form: str, tmp_path: Path) -> None:
+    for kill_at, code in ((5, -signal.SIGKILL), (23, -signal.SIGKILL), (39, -signal.SIGKILL), (99, 0)):
+        run = subprocess.run([sys.executable, "-c", KILLED, form, str(kill_at)], cwd=tmp_path)
+        assert run.returncode == code
+        assert code == 0 or all(name.startswith(".") for name in contents(tmp_path / "data"))
+    writes = [(list(range(step, step + 11)), [0, 4, 4]) for step in range(40)]
+    layout = TokenLayout(form, 300, shard_tokens=50, document_index=True)
+    assert contents(tmp_path / "data") == wanted(layout, writes)
 
 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
