@@ -20,6 +20,7 @@ from bpenb.dataset import (
     SplitWriter,
     TokenLayout,
     decode_blocks,
+    document_index,
     iterate_ids,
     open_dataset,
     plan_outputs,
@@ -98,6 +99,7 @@ def test_what_was_written_is_read(
     ids = all_ids(documents)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "READ_BLOCK", data.draw(st.integers(1, 9)))
+        patch.setattr(document_index, "BLOCK", data.draw(st.integers(1, 9)))
         path = Path(folder, "data")
         manifest = make(path, layout, splits)
         place = path / "manifest.json" if shard_tokens else Path(folder, "data.manifest.json")
@@ -390,6 +392,24 @@ def test_decoding_in_blocks_is_decoding_at_once(tokenizer: bpenb.Tokenizer, bloc
             list(decode_blocks(tokenizer, arrays, "strict", "a.npy"))
     else:
         assert b"".join(decode_blocks(tokenizer, arrays, "strict")) == text
+
+
+@pytest.mark.parametrize(
+    ("blocks", "position"),
+    [
+        ([[97, 260], [97]], 1),
+        ([[97, 0xE2, 0x82], [97]], 1),
+        ([[97, 0xE2], [0x82], [0xC3]], 1),
+        ([[260], [0x99], [], [97]], 0),
+        ([[97, 0xF0], [0x9F], [0x99]], 1),  # not finished at the end
+        ([[97], [0xFF]], 1),
+        ([[97, 0xE2], [0x82, 0xAC, 0xAC]], 4),
+    ],
+)
+def test_where_a_text_is_not_utf8(tokenizer: bpenb.Tokenizer, blocks: list[list[int]], position: int) -> None:
+    arrays = [np.array(block, dtype=np.uint16) for block in blocks]
+    with pytest.raises(EncodingError, match=f"the token at position {position} "):
+        list(decode_blocks(tokenizer, arrays, "strict"))
 
 
 @pytest.mark.parametrize("wrong", [258, 261, 65_535, 2**31, -1])

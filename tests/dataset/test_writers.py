@@ -23,6 +23,7 @@ from bpenb.dataset import (
     SplitPlan,
     SplitWriter,
     TokenLayout,
+    document_ends,
     find_format,
     part_file,
     plan_outputs,
@@ -142,6 +143,37 @@ def test_a_kill_anywhere_leaves_no_trace(
                 out.complete()
         out.publish()
         assert contents(folder) == wanted(layout, writes)
+        undisturbed = SplitWriter(plan_outputs(folder / "again", layout.format, True).splits["train"], layout)
+        for ids, ends in writes:
+            write(undisturbed, ids, ends)
+        undisturbed.complete()
+        assert (out.n_tokens, out.n_documents) == (undisturbed.n_tokens, undisturbed.n_documents)
+        undisturbed.discard()
+
+
+@every_format
+def test_what_a_kill_left_is_cut_off_even_if_less_follows(form: str, tmp_path: Path) -> None:
+    layout = TokenLayout(form, 300, document_index=True)
+    out = SplitWriter(plan_outputs(tmp_path / "data", form, sharded=True).splits["train"], layout)
+    write(out, [1, 2], [1, 2])
+    state = out.sync()
+    write(out, [3, 4, 5], [1, 2, 3])
+    out.complete()
+    out.close()
+    SplitWriter.reopen(state).finish()
+    assert contents(tmp_path / "data") == wanted(layout, [([1, 2], [1, 2])])
+
+
+@every_format
+def test_an_index_larger_than_a_block(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_ends, "NUMBERS_BLOCK", 3)
+    layout = TokenLayout(form, 300, document_index=True)
+    out = SplitWriter(plan_outputs(tmp_path / "data", form, sharded=True).splits["train"], layout)
+    writes = [(list(range(20)), [1, 1, 2, 3, 5, 8, 13, 20]), ([1, 2], [0, 2, 2])]
+    for ids, ends in writes:
+        write(out, ids, ends)
+    out.finish()
+    assert contents(tmp_path / "data") == wanted(layout, writes)
 
 
 @every_format
