@@ -45,7 +45,11 @@ class DocumentEnds:
         self._index: PartFile | None = None
         if kind == "npy":
             self._ends = PartFile(path, token, bytes(HEADER_BYTES))
-            self._ends.append(np.zeros(1, dtype=INT64).data.cast("B"))
+            try:
+                self._ends.append(np.zeros(1, dtype=INT64).data.cast("B"))
+            except BaseException:
+                self._ends.discard()
+                raise
         else:
             self._ends = PartFile(path, f"ends-{token}" if kind == "megatron" else token)
 

@@ -124,16 +124,14 @@ class SplitWriter(WholeSteps):
         start, first, limit = 0, 0, self._layout.shard_tokens
         while start < ids.shape[0] or first < ends.shape[0]:
             shard = self._open_shard()
-            stop, last = ids.shape[0], ends.shape[0]
+            stop, last, is_full = ids.shape[0], ends.shape[0], False
             if limit is not None:
                 reaches = first + int(np.searchsorted(ends[first:], start + limit - shard.n_tokens))
                 if reaches < last:
-                    stop, last = int(ends[reaches]), reaches + 1
-                    shard.write(ids[start:stop], ends[first:last] - start, checked=True)
-                    self._close_shard()
-                    start, first = stop, last
-                    continue
+                    stop, last, is_full = int(ends[reaches]), reaches + 1, True
             shard.write(ids[start:stop], ends[first:last] - start, checked=True)
+            if is_full:
+                self._close_shard()
             start, first = stop, last
 
     # --- the end ----------------------------------------------------------------------------------
