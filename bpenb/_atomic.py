@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from bpenb.errors import OutputError
 
-__all__ = ["atomic_write", "temporary_sibling"]
+__all__ = ["atomic_write", "sync_folder", "temporary_sibling"]
 
 
 def temporary_sibling(path: Path) -> Path:
@@ -43,3 +43,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the system write a folder's list of names to the disk."""
+    with suppress(OSError):  # Windows opens no folder
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

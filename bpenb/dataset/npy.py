@@ -19,12 +19,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from bpenb.dataset.id_checks import fit_ids
 from bpenb.dataset.stdout import open_target
 from bpenb.errors import FormatError, OutputError
 
-__all__ = ["NpyWriter", "id_dtype", "read_ids"]
+__all__ = ["HEADER_BYTES", "NpyWriter", "id_dtype", "npy_header", "read_ids", "read_npy_header"]
 
-HEADER_BYTES = 128  # what NumPy writes for any array of one dimension; readers must not rely on it
+HEADER_BYTES = 128  # what NumPy writes for integers in one or two dimensions; readers must not rely on it
 MAX_UINT16 = 1 << 16  # so many ids fit
 MAX_UINT32 = 1 << 32
 READ_BLOCK = 1 << 18  # ids
@@ -45,10 +46,15 @@ def id_dtype(n_vocab: int) -> np.dtype[Any]:
     return np.dtype("<u2" if n_vocab <= MAX_UINT16 else "<u4")
 
 
-def _header(dtype: np.dtype[Any], n_ids: int) -> bytes:
-    """Return the 128 bytes that stand before `n_ids` ids."""
+def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return the 128 bytes that stand before an array of one or two dimensions.
+
+    Example:
+        >>> npy_header(np.dtype("<u2"), (5,))[10:67]
+        b"{'descr': '<u2', 'fortran_order': False, 'shape': (5,), }"
+    """
     magic = b"\x93NUMPY\x01\x00" + (HEADER_BYTES - 10).to_bytes(2, "little")
-    fields = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({n_ids},), }}"
+    fields = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     return magic + fields.encode().ljust(HEADER_BYTES - 11) + b"\n"
 
 
@@ -97,11 +103,11 @@ class NpyWriter:
     def _header_around(self, file: IO[bytes]) -> Iterator[None]:
         """Leave room for the header where we begin; fill it in if all went well."""
         start = file.tell()
-        file.write(_header(self.dtype, 0))
+        file.write(npy_header(self.dtype, (0,)))
         yield
         end = file.tell()
         file.seek(start)
-        file.write(_header(self.dtype, self.n_ids))
+        file.write(npy_header(self.dtype, (self.n_ids,)))
         file.seek(end)
 
     def write(self, ids: npt.NDArray[Any]) -> None:
@@ -114,16 +120,9 @@ class NpyWriter:
             OutputError: an id that is negative or not below `n_vocab`: nothing ever wraps.
         """
         assert self._file is not None, "NpyWriter is used in a with block"
-        if ids.size == 0:
-            return
-        if ids.dtype.kind not in "iu" or ids.ndim != 1:
-            raise TypeError(f"ids must be integers in one dimension, not {ids.dtype} in {ids.ndim}")
-        low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= self._n_vocab:
-            wrong = low if low < 0 else high
-            raise OutputError(f"id {wrong} is not in 0..{self._n_vocab - 1}, and is not cut down to fit")
-        self._file.write(np.ascontiguousarray(ids, dtype=self.dtype).data.cast("B"))  # tofile fails on a pipe
-        self.n_ids += ids.shape[0]
+        own = fit_ids(ids, self.dtype, self._n_vocab)
+        self._file.write(own.data.cast("B"))  # tofile fails on a pipe
+        self.n_ids += own.shape[0]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -167,14 +166,25 @@ def read_ids(
         yield from _read_stream(source, str(getattr(source, "name", "the stream")), block_ids)
 
 
-def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], int]:
-    """Read and check what stands before the ids."""
+def read_npy_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Read and check what stands before an array of integers.
+
+    Args:
+        stream: at the start of the file; then at the first integer.
+        name: of the file, for errors.
+
+    Returns:
+        The dtype, and the shape.
+
+    Raises:
+        FormatError: no .npy file, or not of integers in C order.
+    """
     try:
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         elif version == (2, 0):
-            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
         else:
             raise FormatError(f"{name}: .npy version {version[0]}.{version[1]} holds no plain integers")
     except ValueError as error:
@@ -183,13 +193,16 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], int]:
         raise FormatError(f"{name}: not a .npy file: {error}") from None
     if dtype.kind not in "iu":
         raise FormatError(f"{name}: holds {dtype}, not integers, so no token ids")
-    if len(shape) != 1 or shape[0] < 0:
-        raise FormatError(f"{name}: has shape {shape}; token ids have one dimension")
-    return dtype, shape[0]
+    if fortran and len(shape) > 1:
+        raise FormatError(f"{name}: is in Fortran order; token ids stand row by row")
+    return dtype, shape
 
 
 def _read_stream(stream: IO[bytes], name: str, block_ids: int) -> Iterator[npt.NDArray[Any]]:
-    dtype, n_left = _read_header(stream, name)
+    dtype, shape = read_npy_header(stream, name)
+    if len(shape) != 1 or shape[0] < 0:
+        raise FormatError(f"{name}: has shape {shape}; token ids have one dimension")
+    n_left = shape[0]
     while n_left:
         n = min(n_left, block_ids)
         data = _read_exactly(stream, n * dtype.itemsize)

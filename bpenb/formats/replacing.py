@@ -15,13 +15,12 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from bpenb._atomic import atomic_write, temporary_sibling
+from bpenb._atomic import atomic_write, sync_folder, temporary_sibling
 from bpenb.errors import OutputError
 
-__all__ = ["backup_of", "check_replaceable", "is_ours", "settled", "sync_folder", "write_folder"]
+__all__ = ["backup_of", "check_replaceable", "is_ours", "settled", "write_folder"]
 
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part")  # what an interrupted `atomic_write` leaves
 
@@ -159,13 +158,3 @@ def _write_one_by_one(target: Path, files: Mapping[str, bytes], known: Collectio
         with atomic_write(target / name) as file:
             file.write(files[name])
     sync_folder(target)
-
-
-def sync_folder(folder: Path) -> None:
-    """Let the system write a folder's list of names to the disk."""
-    with suppress(OSError):  # Windows opens no folder
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

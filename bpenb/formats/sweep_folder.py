@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bpenb._atomic import atomic_write, temporary_sibling
+from bpenb._atomic import atomic_write, sync_folder, temporary_sibling
 from bpenb.errors import OutputError
 from bpenb.formats.folder import is_tokenizer_folder, save_folder
-from bpenb.formats.replacing import backup_of, sync_folder
+from bpenb.formats.replacing import backup_of
 from bpenb.model import BPEModel
 
 __all__ = ["SWEEP_CSV", "SWEEP_JSON", "check_sweep_folder", "save_sweep"]

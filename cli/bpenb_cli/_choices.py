@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
+__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -36,6 +36,13 @@ class Utf8Errors(StrEnum):
 
     STRICT = "strict"
     REPLACE = "replace"
+
+
+class IdDtype(StrEnum):
+    """How wide the ids of a file are that does not tell it."""
+
+    U2 = "u2"
+    U4 = "u4"
 
 
 class Ties(StrEnum):

@@ -1,18 +1,17 @@
-"""`bpenb decode`: token ids in, the bytes of the text on standard output."""
+"""`bpenb decode`: token ids in, the bytes of the text out."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from bpenb_cli import _options as options
+from bpenb_cli._choices import IdDtype
 from bpenb_cli._progress import shown_progress
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 __all__ = ["EXAMPLE", "decode"]
 
@@ -20,30 +19,47 @@ EXAMPLE = "Example: bpenb decode ids.npy > file.txt"
 
 
 def decode(
-    file: Annotated[str, typer.Argument(metavar="IDS", help="A .npy file of ids; `-` is standard input.")],
+    ids: Annotated[
+        str,
+        typer.Argument(
+            metavar="IDS",
+            help="Token ids: a .npy, .bin or .ds file, a folder of them, or a manifest; "
+            "`-` is a .npy on standard input.",
+        ),
+    ],
     tokenizer: options.TokenizerOption = options.TOKENIZER,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write.", show_default="standard output"),
+    ] = None,
+    dtype: Annotated[
+        IdDtype | None,
+        typer.Option(
+            "--dtype",
+            help="16 or 32 bits an id, if no manifest and no header tells it.",
+            show_default="by the tokenizer's size",
+        ),
+    ] = None,
+    errors: Annotated[
+        options.Utf8Errors | None,
+        typer.Option(
+            "--errors",
+            help="If the text must be UTF-8: stop and say at which token it is not, or write U+FFFD there.",
+            show_default="the exact bytes",
+        ),
+    ] = None,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
-    """Decode token ids; the text goes to standard output, byte for byte."""
-    with shown_progress(progress, "encoding") as show:
+    """Decode token ids; the text goes to standard output or a file, byte for byte."""
+    with shown_progress(progress, "encoding") as show, ExitStack() as stack:
         from bpenb import Tokenizer
-        from bpenb.dataset import read_ids
-        from bpenb.encoding import decode_blocks
+        from bpenb.dataset import decode_named_blocks, iterate_ids, open_target
         from bpenb.progress import make_reporter
 
         loaded = Tokenizer.load(tokenizer)
-        reporter = make_reporter(show)
-        reporter.start("decode", None, "tokens")
-        n_ids = 0
-
-        def counted() -> Iterator[npt.NDArray[Any]]:
-            nonlocal n_ids
-            for ids in read_ids(file):
-                yield ids
-                n_ids += len(ids)
-                reporter.update(n_ids)
-
-        for text in decode_blocks(loaded, counted()):
-            sys.stdout.buffer.write(text)
-        sys.stdout.buffer.flush()
-        reporter.finish(n_ids)
+        out = sys.stdout.buffer if output is None else stack.enter_context(open_target(output))
+        blocks = iterate_ids(ids, dtype and dtype.value, n_vocab=loaded.n_vocab)
+        name = "standard input" if ids == "-" else ids
+        for text in decode_named_blocks(loaded, blocks, errors and errors.value, name, make_reporter(show)):
+            out.write(text)
+        out.flush()

@@ -14,7 +14,7 @@ import typer
 from bpenb import __version__
 from bpenb.errors import BpenbError
 
-from bpenb_cli import _messages, count, decode, demo, encode, merge_counts, train, warmup
+from bpenb_cli import _messages, count, dataset_commands, decode, demo, encode, merge_counts, train, warmup
 from bpenb_cli._interrupts import catch_interrupts, was_interrupted
 from bpenb_cli._leaving import leave
 
@@ -28,6 +28,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 for module in (train, encode, decode, count, merge_counts, demo, warmup):
     name = module.__name__.rpartition(".")[2]
     app.command(name.replace("_", "-"), epilog=module.EXAMPLE)(getattr(module, name))
+app.add_typer(dataset_commands.app, name="dataset", epilog=dataset_commands.EXAMPLE)
 
 
 def _show_version(wanted: bool) -> None:

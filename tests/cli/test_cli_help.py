@@ -17,7 +17,7 @@ from tests.cli.running import Result, command, environment
 from bpenb_cli import _choices
 from bpenb_cli.main import app
 
-COMMANDS = ("train", "encode", "decode", "count", "merge-counts", "demo", "warmup")
+COMMANDS = ("train", "encode", "decode", "count", "merge-counts", "demo", "warmup", "dataset")
 Cli = Callable[..., Result]
 
 
@@ -41,9 +41,18 @@ def test_every_command_has_help_with_an_example(cli: Cli, name: str) -> None:
 
 def test_every_option_has_help() -> None:
     group = typer.main.get_command(app)
-    for name, sub in group.commands.items():  # type: ignore[attr-defined]
+    commands = group.commands | group.commands["dataset"].commands  # type: ignore[attr-defined]
+    assert {"train", "show", "verify"} <= commands.keys()
+    for name, sub in commands.items():
         for parameter in sub.params:
             assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("name", ["show", "verify"])
+def test_commands_of_a_group_have_help_with_an_example(cli: Cli, name: str) -> None:
+    result = cli("dataset", name, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert f"Example: bpenb dataset {name}" in result.out.decode()
 
 
 def test_version(cli: Cli) -> None:
@@ -51,7 +60,10 @@ def test_version(cli: Cli) -> None:
     assert (result.code, result.out.decode().strip(), result.err) == (0, f"bpenb {bpenb.__version__}", "")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["demo", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["train", "--help"], ["demo", "--help"], ["dataset", "show", "--help"]],
+)
 def test_help_imports_no_heavy_package(arguments: list[str]) -> None:
     code = f"""
 import sys
