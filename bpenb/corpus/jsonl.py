@@ -22,6 +22,14 @@ __all__ = ["read_jsonl"]
 _BLOCK = 1 << 19  # bytes; on 40 MB of short rows 1 << 17 and 1 << 21 were no faster
 _BLANK = b" \t\r"  # what JSON calls whitespace, and a line can hold
 _BOM = b"\xef\xbb\xbf"
+_TYPES = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+}
 _UNFIT = (ValueError, LookupError, TypeError, AttributeError)  # what a row without a text raises
 
 
@@ -91,15 +99,19 @@ def _text(loads: Any, row: bytes, field: str, place: str, bad_rows: BadRows) -> 
         bad_rows.meet(place, f"is no valid JSON: {error}")
         return None
     if not isinstance(value, dict):
-        reason = f"is no JSON object, but a {type(value).__name__}"
+        reason = f"is no JSON object, but {_spell_type(value)}"
     elif field not in value:
         reason = f"has no field {field!r}"
     elif value[field] is None:
         reason = f"the field {field!r} is null"
     elif not isinstance(value[field], str):
-        reason = f"the field {field!r} is no string, but a {type(value[field]).__name__}"
+        reason = f"the field {field!r} is no string, but {_spell_type(value[field])}"
     else:
         text: bytes = value[field].encode()
         return text
     bad_rows.meet(place, reason)
     return None
+
+
+def _spell_type(value: object) -> str:
+    return _TYPES.get(type(value), "null")

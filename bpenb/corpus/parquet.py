@@ -65,6 +65,8 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
                     upto = size * n_rows // n_all  # a row's share of the file
                     yield _batch(column, n_rows - len(column), source, field, bad_rows, upto - n_disk)
                     n_disk = upto
+            if n_disk < size:  # no rows, or none that were asked for
+                yield batch_of_texts([], np.empty(0, dtype=np.int64), size - n_disk)
     except (arrow.ArrowException, OSError) as error:
         raise CorpusError(f"{source.name}: is damaged, cut short or no Parquet: {error}") from error
 

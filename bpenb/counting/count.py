@@ -94,12 +94,15 @@ def count_files(
         shards = (_shard(sources, settings, mixture, share, options),)
         sources = share_of(sources, share, mixture.shard_finder(finder, scanner))
     reading = _Reading(options, mixture, mixture.sampler(scanner), BadRows(options.skip_bad_rows))
+    if options.skip_bad_rows:
+        reporter.more = lambda: {"bad_rows": reading.bad_rows.n_skipped}
     result = count_by_weight(
         sources,
         lambda some: _count_sources(some, reading, settings, workforce, reporter),
         workforce.max_memory,
         rows_apart=settings.document_separator is not None,
     )
+    reporter.more = None
     result = result._replace(inputs=asdict(options) | reading.bad_rows.report)
     if mixture.settings != Mixture().settings or result.mixture is not None:
         result = result._replace(mixture=mixture.settings | dict(result.mixture or {}))

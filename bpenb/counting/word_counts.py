@@ -49,7 +49,7 @@ class WordCounts:
         engine: name of the engine that ran the pattern.
         unicode_version: that its letters and numbers are of.
         shards: which shares of which corpus these counts hold, if they were counted as such.
-        document_separator: what was cut out beside the special tokens, if anything.
+        document_separator: what was cut out of text files beside the special tokens, if anything.
 
     Raises:
         CountsError: arrays that are not as described, or more text than an int64 can count.
