@@ -13,7 +13,7 @@ from typing import TypeAlias
 from bpenb.corpus.kinds import ENDINGS, has_known_ending
 from bpenb.errors import CorpusError
 
-__all__ = ["STDIN", "Files", "find_files", "resolve_files"]
+__all__ = ["STDIN", "Files", "resolve_each", "resolve_files"]
 
 Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
@@ -33,21 +33,25 @@ def resolve_files(files: Files) -> list[Path]:
         CorpusError: no file at all, one that is missing, or standard input twice.
         TypeError: something that is no path, such as bytes.
     """
+    return [path for paths in resolve_each(files) for path in paths]
+
+
+def resolve_each(files: Files) -> list[list[Path]]:
+    """Return the files that each of `files` means; errors as of `resolve_files`."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     listed: object = files
     if isinstance(listed, bytes | bytearray) or not isinstance(listed, Iterable):
         raise TypeError(f"files must be a path or a list of paths, not {type(listed).__name__}")
-    paths = [path for file in listed for path in find_files(file)]
-    if not paths:
+    found = [_find_files(file) for file in listed]
+    if not found:
         raise CorpusError("no input files were given")
-    if paths.count(STDIN) > 1:
+    if found.count([STDIN]) > 1:
         raise CorpusError("- (standard input) is given twice, but can be read only once")
-    return paths
+    return found
 
 
-def find_files(file: object) -> list[Path]:
-    """Return the files that a path, a glob or a folder means; errors as of `resolve_files`."""
+def _find_files(file: object) -> list[Path]:
     name = os.fspath(file) if isinstance(file, os.PathLike) else file
     if not isinstance(name, str):
         raise TypeError(f"a file must be given as a str or a path, not {type(name).__name__}")

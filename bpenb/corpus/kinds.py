@@ -102,6 +102,8 @@ def load_library(what: str) -> Any:
     """
     name = _LIBRARIES[what]
     try:
+        if what == "parquet":
+            import_module("pyarrow.parquet")  # an attribute of the package then
         return import_module(name)
     except ImportError:
         raise CorpusError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from bpenb.errors import CorpusError
 
 __all__ = ["read_parquet"]
 
-_BATCH_BYTES = 1 << 20  # of text, as the file tells its size; it may be less than it is
+_BATCH_BYTES = 1 << 20  # of text in a batch, about
 _MOST_ROWS = 1 << 13  # in a batch
+_FIRST_ROWS = 1 << 6  # looked at, to learn how large rows are
 _READ_BUFFER = 1 << 17
 _MOST_NAMES = 20  # of columns, in a message
 
@@ -37,10 +38,12 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
             strings; a bad row; fewer than `first` rows.
     """
     arrow = load_library("parquet")
-    import_module("pyarrow.parquet")
     try:
         # Buffered, and without reading ahead: memory holds some pages, not a group of rows.
-        with arrow.parquet.ParquetFile(str(source.path), buffer_size=_READ_BUFFER, pre_buffer=False) as file:
+        with (
+            arrow.OSFile(os.fsencode(source.path)) as opened,
+            arrow.parquet.ParquetFile(opened, buffer_size=_READ_BUFFER, pre_buffer=False) as file,
+        ):
             _check_column(source, file.schema_arrow, field, arrow.types)
             n_rows, n_all, n_disk = 0, file.metadata.num_rows, 0
             size = source.n_bytes or 0
@@ -50,24 +53,20 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
                 )
             for group in range(file.num_row_groups):
                 n_in_group = file.metadata.row_group(group).num_rows
-                if n_rows + n_in_group <= first:
+                if not n_in_group or n_rows + n_in_group <= first:
                     n_rows += n_in_group
                     continue
-                for batch in file.iter_batches(
-                    _rows_per_batch(file.metadata.row_group(group), field),
-                    row_groups=[group],
-                    columns=[field],
-                    use_threads=False,
-                ):
-                    skipped = min(max(first - n_rows, 0), len(batch))
-                    column = batch.column(batch.schema.names.index(field)).slice(skipped)
-                    n_rows += len(batch)
+                for column in _read(file, group, field, _rows_per_batch(file, group, field)):
+                    n_rows += len(column)
+                    column = column.slice(max(first - (n_rows - len(column)), 0))
                     upto = size * n_rows // n_all  # a row's share of the file
                     yield _batch(column, n_rows - len(column), source, field, bad_rows, upto - n_disk)
                     n_disk = upto
             if n_disk < size:  # no rows, or none that were asked for
                 yield batch_of_texts([], np.empty(0, dtype=np.int64), size - n_disk)
     except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise CorpusError(f"{source.name}: cannot be read: {os.strerror(error.errno)}") from error
         raise CorpusError(f"{source.name}: is damaged, cut short or no Parquet: {error}") from error
 
 
@@ -87,17 +86,33 @@ def _check_column(source: Source, schema: Any, field: str, types: Any) -> None:
         )
 
 
-def _rows_per_batch(group: Any, field: str) -> int:
-    for k in range(group.num_columns):
-        column = group.column(k)
-        if column.path_in_schema == field:
-            return int(
-                min(
-                    max(_BATCH_BYTES * group.num_rows // max(column.total_uncompressed_size, 1), 1),
-                    _MOST_ROWS,
-                )
-            )
-    return _MOST_ROWS
+def _rows_per_batch(file: Any, group: int, field: str) -> int:
+    """Return how many rows of a group hold about `_BATCH_BYTES` of text.
+
+    The size that the file tells counts a text that occurs again and again (a dictionary) only once,
+    so the first rows are looked at as well.
+    """
+    told = file.metadata.row_group(group)
+    columns = (told.column(k) for k in range(told.num_columns))
+    per_row = sum(c.total_uncompressed_size for c in columns if c.path_in_schema == field) // told.num_rows
+    if told.num_rows > _FIRST_ROWS:
+        first = next(_read(file, group, field, _FIRST_ROWS))
+        per_row = max(per_row, _as_strings(first).nbytes // len(first))
+    return int(min(max(_BATCH_BYTES // max(per_row, 1), 1), _MOST_ROWS))
+
+
+def _read(file: Any, group: int, field: str, n_rows: int) -> Iterator[Any]:
+    """Yield the column of a group of rows in arrays of `n_rows`."""
+    for batch in file.iter_batches(n_rows, row_groups=[group], columns=[field], use_threads=False):
+        yield batch.column(batch.schema.names.index(field))
+
+
+def _as_strings(column: Any) -> Any:
+    """Return an array of strings with offsets and data."""
+    arrow = load_library("parquet")
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(arrow.large_string()) if arrow.types.is_string_view(column.type) else column
 
 
 def _batch(
@@ -106,10 +121,7 @@ def _batch(
     """Return the rows of a column, the first of which has that number; bad ones are told of."""
     arrow = load_library("parquet")
     numbers = np.arange(first, first + len(column), dtype=np.int64)
-    if arrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if arrow.types.is_string_view(column.type):
-        column = column.cast(arrow.large_string())
+    column = _as_strings(column)
     is_text = None
     if column.null_count:
         is_text = column.is_valid().to_numpy(zero_copy_only=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -172,6 +173,13 @@ class FilledRoom:
         ends = np.ones(len(self._ends), dtype=np.bool_)
         ends[self._going_on] = False
         return ends
+
+    @property
+    def sources(self) -> Int64Array:
+        """int64[n], number of the input that each range is of."""
+        bounds = [*(run.first for run in self._runs), len(self._ends)]
+        numbers = np.array([run.source for run in self._runs], dtype=np.int64)
+        return np.repeat(numbers, [end - first for first, end in pairwise(bounds)])
 
     def _unit(self, range: int) -> tuple[_Run, int]:
         run = self._runs[bisect_right(self._runs, range, key=attrgetter("first")) - 1]

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple, TypeAlias
 
 from bpenb.corpus.cuts import CutFinder
 from bpenb.corpus.files import next_cut
-from bpenb.corpus.finding import STDIN, Files, find_files, resolve_files
+from bpenb.corpus.finding import STDIN, Files, resolve_each
 from bpenb.corpus.kinds import Kind, check_libraries, kind_of
 from bpenb.errors import BpenbError, CorpusError
 
@@ -113,13 +113,12 @@ def resolve_sources(files: WeightedFiles) -> list[Source]:
         CorpusError: no file at all, one that is missing, or that needs a package which is not here.
         TypeError: something that is no path, or a weight that is no int.
     """
-    paths = resolve_files(files)
-    weights = [1] * len(paths)
-    if isinstance(files, Mapping):
-        weights = [check_weight(weight) for file, weight in files.items() for _ in find_files(file)]
-    for kind in {kind_of(path) for path in paths}:
+    found = resolve_each(files)
+    weights = map(check_weight, files.values()) if isinstance(files, Mapping) else [1] * len(found)
+    weighted = [(path, weight) for paths, weight in zip(found, weights, strict=True) for path in paths]
+    for kind in {kind_of(path) for path, _ in weighted}:
         check_libraries(kind)
-    return [Source(path, n, weight) for n, (path, weight) in enumerate(zip(paths, weights, strict=True))]
+    return [Source(path, number, weight) for number, (path, weight) in enumerate(weighted)]
 
 
 def total_bytes(sources: Iterable[Source]) -> int | None:

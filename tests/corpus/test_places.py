@@ -36,6 +36,7 @@ def taken(rooms: Iterable[FilledRoom]) -> tuple[list[Range], int]:
     for filled in rooms:
         ends = filled.ends_document
         assert ends.dtype == np.bool_ and len(ends) == filled.n_ranges == len(filled.ranges)
+        assert filled.sources.tolist() == [filled.place(n).source for n in range(filled.n_ranges)]
         n_disk += filled.n_disk_bytes
         for number, (start, end) in enumerate(filled.ranges.tolist()):
             text = filled.room.text[start:end].tobytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,29 @@ def test_columns_of_every_kind_of_string(kind: Any, group: int, block: int, tmp_
         rows_of(path)
     for first in range(len(texts)):
         assert rows_of(path, BadRows(skip=True), first) == [row for row in expected if row[0] >= first]
+
+
+def test_groups_without_rows_and_names_that_are_no_text(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    try:
+        folder.mkdir()
+    except OSError:
+        folder = tmp_path  # this system knows no such name
+    path = folder / "rows.parquet"
+    table = arrow.table({"text": ["a", "b"]})
+    with arrow.parquet.ParquetWriter(path, table.schema) as writer:
+        for part in (table[:0], table, table[:0], table[:1], table[:0]):
+            writer.write_table(part)
+    assert rows_of(path) == [(0, "a"), (1, "b"), (2, "a")]
+    assert rows_of(path, first=2) == [(2, "a")]
+
+
+def test_texts_that_occur_again_and_again_come_in_small_batches(tmp_path: Path) -> None:
+    """The file stores the text once, in a dictionary."""
+    path = write_column(tmp_path, arrow.array(["x" * 100_000] * 500), row_group_size=500)
+    assert path.stat().st_size < 100_000
+    sizes = [batch.n_rows for batch in read_rows(Source(path), InputOptions(), BadRows())]
+    assert sum(sizes) == 500 and max(sizes) <= 10
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:

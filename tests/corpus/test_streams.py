@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import subprocess
 import sys
 from itertools import pairwise
@@ -12,7 +13,7 @@ from bpenb.corpus import Source
 from bpenb.corpus.kinds import load_library
 from bpenb.corpus.streams import open_stream
 from bpenb.errors import CorpusError
-from tests.corpus.writing import as_gzip, as_zstd
+from tests.corpus.writing import as_gzip, as_zstd, write_rows
 
 TEXT = b"".join(b"%d low lower \xc3\xa9\r\n" % (n * n) for n in range(20_000))
 EVERY = pytest.mark.parametrize("ending", [".gz", ".zst"])
@@ -108,31 +109,41 @@ def test_frames_of_zstd_that_are_to_be_skipped_and_large_windows(tmp_path: Path)
     assert read_all(path) == TEXT
 
 
-@EVERY
-def test_memory_stays_small(ending: str, tmp_path: Path) -> None:
-    """48 MB of text, which compress well, are counted in 16 MB more than a few words are."""
-    block = bytes(range(32, 127)) * 10_000 + b"\n"
-    path, small = tmp_path / f"text{ending}", tmp_path / f"small{ending}"
-    path.write_bytes(compress(ending, *[block] * 50))
-    small.write_bytes(compress(ending, b"low lower"))
-    child = """
+MEMORY = """
 import sys
+from pathlib import Path
 from bpenb._memory import peak_rss_bytes, rss_bytes
-from bpenb.corpus import CutFinder, Source, SpecialScanner, fill_from_files
+from bpenb.corpus import CutFinder, SpecialScanner, fill_from_files, plan_ranges, resolve_sources
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import ScanBuffer
-from itertools import pairwise
-from pathlib import Path
+
 def read(path):
     room = ScanBuffer(1 << 19)
     finder = CutFinder(resolve_pattern("gpt2"), SpecialScanner(()))
-    return sum(filled.n_bytes for filled in fill_from_files([Source(Path(path))], finder, lambda: room))
+    sources = resolve_sources(path)
+    n_bytes = sum(part.n_bytes for part in plan_ranges(sources, finder, 1 << 18))
+    assert n_bytes == sum(filled.n_bytes for filled in fill_from_files(sources, finder, lambda: room))
+    return n_bytes
+
 read(sys.argv[2])
 before = rss_bytes()
 print(read(sys.argv[1]), peak_rss_bytes() - before)
 """
-    command = [sys.executable, "-c", child, str(path), str(small)]
+
+
+@pytest.mark.parametrize("ending", [".txt.gz", ".txt.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"])
+def test_memory_stays_small(ending: str, tmp_path: Path) -> None:
+    """48 MB of text, which compress well, are read in 20 MB more than a few words are."""
+    block = (string.ascii_letters + string.digits + " ") * 1_000 + "\n"
+    path, small = tmp_path / f"large{ending}", tmp_path / f"small{ending}"
+    if ending.startswith(".txt"):
+        path.write_bytes(compress(ending[4:], *[block.encode() * 10] * 77))
+        small.write_bytes(compress(ending[4:], b"low lower"))
+    else:
+        write_rows(tmp_path, [block] * 770, ending, "large", group=770)
+        write_rows(tmp_path, ["low", "lower"], ending, "small")
+    command = [sys.executable, "-c", MEMORY, str(path), str(small)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     n_bytes, more = map(int, run.stdout.split())
-    assert n_bytes == 50 * len(block)
-    assert more < 16_000_000
+    assert n_bytes == 770 * len(block) > 48_000_000
+    assert more < 20_000_000
