@@ -21,7 +21,7 @@ class Progress:
         phase: `count`, `merge`, `encode` or `decode`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
-        unit: `bytes`, `merges` or `tokens`.
+        unit: `bytes` (of files: as they lie on disk), `merges` or `tokens`.
         seconds: since the phase began.
         details: further figures by name (words, pretokens, last count, …).
         finished: whether this is the last report of its phase.

@@ -198,8 +198,7 @@ def share_of(sources: Sequence[Source], share: tuple[int, int], finder: CutFinde
         start = source.start + (0 if n > first[0] else size if n < first[0] else first[1])
         end = source.start + (0 if n > last[0] else size if n < last[0] else last[1])
         if start < end:
-            is_part = source.kind.has_byte_ranges
-            parts.append(source._replace(start=start, end=end) if is_part else source)
+            parts.append(source._replace(start=start, end=end))
     return parts
 
 

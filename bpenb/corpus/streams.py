@@ -129,6 +129,8 @@ def open_stream(source: Source, offset: int | None = None) -> Iterator[ByteStrea
     """
     try:
         if source.is_stdin:
+            if sys.stdin is None:
+                raise CorpusError("standard input: is closed")
             yield _stream(source, sys.stdin.buffer, offset)
         else:
             with source.path.open("rb", buffering=0) as file:

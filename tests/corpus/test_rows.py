@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -195,18 +196,25 @@ def test_columns_of_every_kind_of_string(kind: Any, group: int, block: int, tmp_
 
 
 def test_groups_without_rows_and_names_that_are_no_text(tmp_path: Path) -> None:
-    folder = tmp_path / os.fsdecode(b"\xff")
-    try:
-        folder.mkdir()
-    except OSError:
-        folder = tmp_path  # this system knows no such name
-    path = folder / "rows.parquet"
+    path = tmp_path / "rows.parquet"
     table = arrow.table({"text": ["a", "b"]})
     with arrow.parquet.ParquetWriter(path, table.schema) as writer:
         for part in (table[:0], table, table[:0], table[:1], table[:0]):
             writer.write_table(part)
+    with contextlib.suppress(OSError):  # some systems know no such name
+        path = path.rename(tmp_path / os.fsdecode(b"\xff.parquet"))
     assert rows_of(path) == [(0, "a"), (1, "b"), (2, "a")]
     assert rows_of(path, first=2) == [(2, "a")]
+
+
+def test_groups_before_the_first_row_are_not_read(tmp_path: Path) -> None:
+    path = write_column(tmp_path, arrow.array(["low " * 500, "lower " * 500, "lowest"]), row_group_size=1)
+    data = bytearray(path.read_bytes())
+    data[4:60] = b"\xff" * 56  # in the first group
+    path.write_bytes(data)
+    assert rows_of(path, first=1) == [(1, "lower " * 500), (2, "lowest")]
+    with pytest.raises(CorpusError, match="damaged"):
+        rows_of(path)
 
 
 def test_texts_that_occur_again_and_again_come_in_small_batches(tmp_path: Path) -> None:

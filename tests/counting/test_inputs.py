@@ -107,6 +107,9 @@ def test_standard_input_cannot_be_capped_or_cut(monkeypatch: pytest.MonkeyPatch)
         bpenb.count_words("-", shard="1/2")
     with pytest.raises(InvalidUtf8Error, match="standard input: byte 4"):
         bpenb.count_words("-")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CorpusError, match="standard input: is closed"):
+        bpenb.count_words("-")
 
 
 # --- a separator of documents ---------------------------------------------------------------------
