@@ -209,8 +209,9 @@ def test_groups_without_rows_and_names_that_are_no_text(tmp_path: Path) -> None:
 
 def test_groups_before_the_first_row_are_not_read(tmp_path: Path) -> None:
     path = write_column(tmp_path, arrow.array(["low " * 500, "lower " * 500, "lowest"]), row_group_size=1)
+    start = arrow.parquet.read_metadata(path).row_group(0).column(1).dictionary_page_offset
     data = bytearray(path.read_bytes())
-    data[4:60] = b"\xff" * 56  # in the first group
+    data[start : start + 30] = b"\xff" * 30
     path.write_bytes(data)
     assert rows_of(path, first=1) == [(1, "lower " * 500), (2, "lowest")]
     with pytest.raises(CorpusError, match="damaged"):
