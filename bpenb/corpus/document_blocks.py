@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from bpenb.corpus.cuts import CutFinder
-from bpenb.corpus.rooms import FilledRoom, Place, TakeRoom
+from bpenb.corpus.rooms import MOST_RANGES, FilledRoom, Place, TakeRoom
 from bpenb.errors import CorpusError
 
 __all__ = ["fill_from_documents"]
@@ -28,20 +28,14 @@ def fill_from_documents(
     """
     filled = FilledRoom(take_room())
     parts: list[bytes] = []
-    number = 0  # of the batch's first document
-    for whole_batch in batches:
-        batch, cut_before = whole_batch, 0
-        if start is not None and number <= start.unit:
-            skipped = min(start.unit - number, len(batch))
-            batch, number = batch[skipped:], number + skipped
-            if batch and number == start.unit:
-                cut_before = start.offset
-            if not batch:
-                continue
+    number = cut_before = 0  # of the batch's first document; bytes of it that are left out
+    if start is not None:
+        batches, number, cut_before = _from_document(batches, start.unit), start.unit, start.offset
+    for batch in batches:
         if (
             len(batch) == 1  # most are, or none
             and len(batch[0]) <= filled.room.capacity - filled.n_bytes
-            and filled.n_ranges_left
+            and len(parts) < MOST_RANGES  # as many as there are ranges
             and not cut_before
         ):
             parts += batch
@@ -75,6 +69,14 @@ def fill_from_documents(
         number += len(batch)
     if filled.n_ranges:
         yield _join(filled, parts)
+
+
+def _from_document(batches: Iterable[list[bytes]], number: int) -> Iterator[list[bytes]]:
+    """Yield the batches from a document on."""
+    for batch in batches:
+        if number < len(batch):
+            yield batch[number:] if number else batch
+        number = max(0, number - len(batch))
 
 
 def _join(filled: FilledRoom, parts: list[bytes]) -> FilledRoom:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from bpenb._arrays import ByteArray, Int64Array
 
-__all__ = ["FilledRoom", "Place", "TakeRoom", "TextRoom"]
+__all__ = ["MOST_RANGES", "FilledRoom", "Place", "TakeRoom", "TextRoom"]
 
-_MOST_RANGES = 1 << 16  # in one buffer: empty rows take no room, but a range each
+MOST_RANGES = 1 << 16  # in one buffer: empty rows take no room, but a range each
 
 
 class TextRoom(Protocol):
@@ -151,7 +151,7 @@ class FilledRoom:
     @property
     def n_ranges_left(self) -> int:
         """How many more ranges it should get."""
-        return _MOST_RANGES - len(self._ends)
+        return MOST_RANGES - len(self._ends)
 
     @property
     def is_empty(self) -> bool:
