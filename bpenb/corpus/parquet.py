@@ -42,7 +42,9 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
         # Buffered, and without reading ahead: memory holds some pages, not a group of rows.
         with (
             arrow.OSFile(os.fsencode(source.path)) as opened,
-            arrow.parquet.ParquetFile(opened, buffer_size=_READ_BUFFER, pre_buffer=False) as file,
+            arrow.parquet.ParquetFile(
+                opened, buffer_size=_READ_BUFFER, pre_buffer=False, page_checksum_verification=True
+            ) as file,
         ):
             _check_column(source, file.schema_arrow, field, arrow.types)
             n_rows, n_all, n_disk = 0, file.metadata.num_rows, 0

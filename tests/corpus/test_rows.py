@@ -201,7 +201,7 @@ def test_groups_without_rows_and_names_that_are_no_text(tmp_path: Path) -> None:
     with arrow.parquet.ParquetWriter(path, table.schema) as writer:
         for part in (table[:0], table, table[:0], table[:1], table[:0]):
             writer.write_table(part)
-    with contextlib.suppress(OSError):  # some systems know no such name
+    with contextlib.suppress(OSError, UnicodeError):  # some systems know no such name
         path = path.rename(tmp_path / os.fsdecode(b"\xff.parquet"))
     assert rows_of(path) == [(0, "a"), (1, "b"), (2, "a")]
     assert rows_of(path, first=2) == [(2, "a")]
@@ -255,12 +255,29 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
 def test_parquet_that_is_damaged_or_none(tmp_path: Path) -> None:
     path = write_rows(tmp_path, [text * 100 for text in TEXTS], ".parquet")
     whole = path.read_bytes()
+    start = arrow.parquet.read_metadata(path).row_group(0).column(1).dictionary_page_offset
     damaged = bytearray(whole)
-    damaged[40:200] = b"\xff" * 160
+    damaged[start : start + 30] = b"\xff" * 30
     for data in (b"", b"PAR1", whole[: len(whole) // 2], whole[:-5], b'{"text": "a"}\n', bytes(damaged)):
         path.write_bytes(data)
         with pytest.raises(CorpusError, match=r"rows\.parquet: is damaged, cut short or no Parquet"):
             rows_of(path, BadRows(skip=True))
+
+
+def test_parquet_with_checksums_that_do_not_fit(tmp_path: Path) -> None:
+    column = arrow.array(["low lower lowest"])
+    path = write_column(
+        tmp_path,
+        column,
+        use_dictionary=False,
+        compression="none",
+        write_page_checksum=True,
+        write_statistics=False,
+    )
+    assert rows_of(path) == [(0, "low lower lowest")]
+    path.write_bytes(path.read_bytes().replace(b"low lower lowest", b"low lower lowesu"))
+    with pytest.raises(CorpusError, match=r"rows\.parquet: is damaged"):
+        rows_of(path)
 
 
 # --- samples --------------------------------------------------------------------------------------
