@@ -7,6 +7,7 @@
     train_sweep                                       text or counts → a tokenizer for each vocab size
     verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
+    InputOptions                                      how files of text and rows are read
     Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         merge_counts,
         merge_to_file,
     )
+    from bpenb.corpus import InputOptions
     from bpenb.counting import WordCounts, Workforce
     from bpenb.encoding import Tokenizer
     from bpenb.errors import BpenbError
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BpenbError",
     "Checkpoint",
+    "InputOptions",
     "Progress",
     "Sweep",
     "Tokenizer",
@@ -65,6 +68,7 @@ __all__ = [
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
+    "InputOptions": "bpenb.corpus",
     "Progress": "bpenb.progress",
     "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",

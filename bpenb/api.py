@@ -11,7 +11,7 @@ from typing import Any
 
 from bpenb.api_counts import END_OF_TEXT, Path, Pattern, Workers, workforce_of
 from bpenb.base import BaseOption
-from bpenb.corpus import Documents, Mixture, WeightedFiles, normalize_special_tokens
+from bpenb.corpus import Documents, InputOptions, Mixture, WeightedFiles, normalize_special_tokens
 from bpenb.counting import (
     CountResult,
     CountSettings,
@@ -56,6 +56,7 @@ def train(
     max_bytes_per_source: int | str | None = None,
     sample: float | None = None,
     seed: int = 0,
+    inputs: InputOptions | None = None,
     verify: bool = False,
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
@@ -64,8 +65,7 @@ def train(
     """Train a tokenizer on files.
 
     Args:
-        files: a path, a list of paths, or a mapping of paths to weights (how often each file's words
-            count); plain UTF-8 text; each file begins a new document.
+        files: of any kind, as of `count_words`.
         vocab_size: tokens at most, the 256 bytes and the special tokens included.
         special_tokens: they separate documents and are never learned.
         pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package; None: gpt2.
@@ -77,7 +77,7 @@ def train(
         max_memory: as of `count_words`; learning needs about 30 bytes for each byte of the distinct
             words, and is refused if that does not fit.
         min_word_count: words that occur less often are left out; the report says how much that is.
-        max_bytes_per_source, sample, seed: as of `count_words`.
+        max_bytes_per_source, sample, seed, inputs: as of `count_words`.
         verify: hold the result against slow, simple code (bpenb/verification.py).
         base: a tokenizer, or its path, to go on from. Its ids and merges stay, new ones follow; pattern
             and ties are its own, and `special_tokens` names further ones.
@@ -89,7 +89,7 @@ def train(
         fewer tokens than asked if no pair is left to merge.
 
     Raises:
-        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
+        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset); a bad row.
         FormatError, OutputError: a base or checkpoint that cannot be read, or is there already.
         PatternError, TrainingError: an option out of its range, or not that of base or checkpoint;
             before any work.
@@ -110,7 +110,7 @@ def train(
     options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
     mixture = Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, workforce, reporter, mixture)
+    counted = count_files(files, settings, workforce, reporter, mixture, options=inputs)
     return _learn(counted, start, options, vocab_size, reporter, least, verify)
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from bpenb._memory import peak_rss_bytes
-from bpenb.corpus import Documents, Mixture, WeightedFiles, normalize_special_tokens
+from bpenb.corpus import Documents, InputOptions, Mixture, WeightedFiles, normalize_special_tokens
 from bpenb.counting import (
     CountResult,
     CountSettings,
@@ -69,12 +69,15 @@ def count_words(
     sample: float | None = None,
     seed: int = 0,
     shard: str | None = None,
+    inputs: InputOptions | None = None,
 ) -> WordCounts:
     """Count the words of files.
 
     Args:
         files: a path, a list of paths, or a mapping of paths to weights (how often each file's words
-            count); plain UTF-8 text; each file begins a new document.
+            count). UTF-8 text; rows (`.jsonl`, `.ndjson`, `.parquet`), each a document; text and JSON
+            also as `.gz` or `.zst`. Globs (`**` too), sorted; folders, for the files with such endings
+            in them and below, sorted; `-` for standard input. Each file begins a new document.
         pattern: a name of `bpenb.patterns.PATTERNS`, or a regex of the `regex` package.
         special_tokens: they separate documents and are never counted.
         workers: how many work at once; None: as many as there are processors. A `Workforce` says
@@ -86,19 +89,21 @@ def count_words(
             and its workers hold together; words that do not fit go to temporary files (in
             $BPENB_TMPDIR, if that is set), and are merged at the end. None for no limit.
         max_bytes_per_source: bytes, or such as `500MB`: what is taken of each file at most, up to the
-            last place before it where a cut changes no word.
+            last place before it where a cut changes no word. For plain text alone.
         sample: the probability with which each document is kept, decided by a hash of `seed` and the
-            document's place (number of the file, byte in it), so it depends on nothing else. A
-            document is what special tokens separate, or a whole file. The cap comes first.
+            document's place (number of the file, byte or row in it), so it depends on nothing else. A
+            document is what special tokens separate, or a whole file, or a row. The cap comes first.
         seed: of the sample.
         shard: `i/n` counts the i-th of n shares of the files. The counts of all n, each marked with
-            what it is, merge to those of the whole (`merge_counts`).
+            what it is, merge to those of the whole (`merge_counts`). Plain text is divided; other
+            files go to a share as a whole.
+        inputs: the field of rows, a separator of documents in text, and what becomes of bad rows.
 
     Returns:
         Distinct words ascending by their bytes, with int64 counts.
 
     Raises:
-        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset).
+        CorpusError: a file that is missing, or not UTF-8 (with file and byte offset); a bad row.
         CountsError: the distinct words alone do not fit into `max_memory`, or a count passes 2**63 - 1.
         BpenbError: an option out of its range.
         TypeError: an argument of a wrong type.
@@ -114,7 +119,7 @@ def count_words(
     mixture = Mixture(max_bytes_per_source, sample, seed)
     share = None if shard is None else read_share(shard)
     workforce, reporter = workforce_of(workers, max_memory), make_reporter(progress)
-    return count_files(files, settings, workforce, reporter, mixture, share).counts
+    return count_files(files, settings, workforce, reporter, mixture, share, inputs).counts
 
 
 def count_words_from_iterator(
@@ -166,6 +171,7 @@ def count_to_file(
     sample: float | None = None,
     seed: int = 0,
     shard: str | None = None,
+    inputs: InputOptions | None = None,
 ) -> dict[str, Any]:
     """Count the words of files into a file, which appears when it is complete; options as of `count_words`.
 
@@ -179,7 +185,8 @@ def count_to_file(
 
     Returns:
         A report: `output`, `status` (`counted`, or `complete` before), `shard`, `words`, `pretokens`,
-        `word_bytes`, `text_bytes`, `seconds`, `mixture`, `memory_plan` (None where there is none).
+        `word_bytes`, `text_bytes`, `seconds`, `mixture`, `memory_plan` (None where there is none),
+        `inputs` (how they were read, and `n_bad_rows`; None if nothing was read).
 
     Raises:
         OutputError: the file holds something else, or cannot be written; told before any work.
@@ -197,11 +204,11 @@ def count_to_file(
     mixture = Mixture(max_bytes_per_source, sample, seed)
     share = None if shard is None else read_share(shard)
     workforce, reporter = workforce_of(workers, max_memory), make_reporter(progress)
-    marker = shard_to_count(files, settings, mixture, share) if share else None
-    counts = complete_counts(output, marker, made_by(settings), force=force)
+    marker = shard_to_count(files, settings, mixture, share, inputs) if share else None
+    counts = complete_counts(output, marker, made_by(settings, inputs), force=force)
     if counts is not None:
         return _count_report(output, "complete", CountResult(counts, counts.n_bytes, 0), {})
-    result = count_files(files, settings, workforce, reporter, mixture, share)
+    result = count_files(files, settings, workforce, reporter, mixture, share, inputs)
     result.counts.save(output)
     return _count_report(output, "counted", result, reporter.phase_seconds)
 
@@ -281,6 +288,7 @@ def _count_report(
         "text_bytes": result.n_bytes if status == "counted" else None,
         "seconds": dict(seconds),
         "peak_memory_bytes": peak_rss_bytes() + result.workers_peak_rss_bytes,
+        "inputs": None if result.inputs is None else dict(result.inputs),
         "mixture": None if result.mixture is None else dict(result.mixture),
         "memory_plan": None if result.memory_plan is None else asdict(result.memory_plan),
         "n_spills": result.n_spills,

@@ -6,7 +6,7 @@ Rooms call a `Reporter`; who shows it (a bar, JSON lines, nobody) is decided out
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ class Progress:
         phase: `count`, `merge`, `encode` or `decode`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
-        unit: `bytes`, `merges` or `tokens`.
+        unit: `bytes` (of files: as they lie on disk), `merges` or `tokens`.
         seconds: since the phase began.
         details: further figures by name (words, pretokens, last count, …).
         finished: whether this is the last report of its phase.
@@ -53,7 +53,12 @@ ProgressOption: TypeAlias = bool | ProgressCallback | None
 
 
 class Reporter:
-    """Calls the user's callable at most ten times a second, and at the end of each phase."""
+    """Calls the user's callable at most ten times a second, and at the end of each phase.
+
+    Attributes:
+        more: returns further details for every report, if it is not None.
+        phase_seconds: how long each phase took.
+    """
 
     INTERVAL = 0.1
 
@@ -63,6 +68,7 @@ class Reporter:
         self._unit = ""
         self._total: int | None = None
         self._started = self._last = 0.0
+        self.more: Callable[[], Mapping[str, int | float | str]] | None = None
         self.phase_seconds: dict[str, float] = {}
 
     def start(self, phase: str, total: int | None, unit: str) -> None:
@@ -92,6 +98,8 @@ class Reporter:
     ) -> None:
         assert self._callback is not None
         seconds = now - self._started
+        if self.more is not None:
+            details = details | dict(self.more())
         self._callback(Progress(self._phase, done, self._total, self._unit, seconds, details, finished))
 
 

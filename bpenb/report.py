@@ -84,6 +84,7 @@ def training_report(
         "peak_memory_bytes": peak_rss_bytes() + counted.workers_peak_rss_bytes,
         "memory_plan": None if counted.memory_plan is None else asdict(counted.memory_plan),
         "n_spills": counted.n_spills,
+        "inputs": None if counted.inputs is None else dict(counted.inputs),
         "mixture": None if counted.mixture is None else dict(counted.mixture),
         "dropped_words": None if counted.dropped_words is None else counted.dropped_words._asdict(),
         "longest_tokens": longest_tokens(model),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from bpenb.corpus import Mixture, WeightedFiles, normalize_special_tokens, resolve_files
+from bpenb.corpus import InputOptions, Mixture, WeightedFiles, normalize_special_tokens, resolve_files
 from bpenb.counting import (
     CountResult,
     CountSettings,
@@ -70,6 +70,7 @@ def train_sweep(
     max_bytes_per_source: int | str | None = None,
     sample: float | None = None,
     seed: int = 0,
+    inputs: InputOptions | None = None,
     verify: bool = False,
 ) -> Sweep:
     """Train once, and return a tokenizer for each of several vocab sizes.
@@ -78,9 +79,9 @@ def train_sweep(
     `train`, but for these:
 
     Args:
-        source: a path or a list of paths, or word counts.
+        source: files as of `train`, or word counts.
         vocab_sizes: the sizes, in any order; the training is at the largest.
-        eval_files: further texts to count the tokens of; nothing is learned from them.
+        eval_files: further texts to count the tokens of, of any kind; nothing is learned from them.
         special_tokens, pattern: None for those of the counts, or for the defaults of `train`.
 
     Returns:
@@ -113,11 +114,11 @@ def train_sweep(
         resolve_files(source)
     reporter = make_reporter(progress)
     # The eval files first: what is wrong with them is known before the long work.
-    evaluated = _count_eval_files([os.fspath(p) for p in paths], settings, workforce, reporter)
+    evaluated = _count_eval_files([os.fspath(p) for p in paths], settings, workforce, reporter, inputs)
     if isinstance(source, WordCounts):
         counted = CountResult(source, source.n_bytes, 0)
     else:
-        counted = count_files(source, settings, workforce, reporter, mixture)
+        counted = count_files(source, settings, workforce, reporter, mixture, options=inputs)
     counts, dropped = drop_rare_words(counted.counts, least)
     counted = counted._replace(counts=counts, dropped_words=dropped)
     return _Run(counted, options, sizes, evaluated, reporter).finish(verify)
@@ -170,12 +171,18 @@ def _checked_sizes(vocab_sizes: Iterable[int], special_tokens: tuple[str, ...], 
 
 
 def _count_eval_files(
-    paths: Sequence[str], settings: CountSettings, workforce: Workforce, reporter: Reporter
+    paths: Sequence[str],
+    settings: CountSettings,
+    workforce: Workforce,
+    reporter: Reporter,
+    inputs: InputOptions | None,
 ) -> list[tuple[str, WordCounts]]:
     started = time.perf_counter()
     # As encoding reads them: by the compiled engine, where it knows the pattern.
     settings = replace(settings, engine="auto")
-    counted = [(path, count_files(path, settings, workforce, reporter).counts) for path in paths]
+    counted = [
+        (path, count_files(path, settings, workforce, reporter, options=inputs).counts) for path in paths
+    ]
     if paths:
         reporter.phase_seconds.pop("count", None)  # the phase `count` is that of the training text
         reporter.phase_seconds["eval"] = time.perf_counter() - started

@@ -1,18 +1,23 @@
 """Corpora: the only reader of files and iterables, and the only one who cuts them.
 
-files → [cap, share, weight] → sources → ranges for processes, or buffers for threads
+paths, globs, folders, - → [cap, share, weight] → sources → ranges for processes, or buffers for threads
+text, JSON lines, Parquet; gzip, zstd               rows are documents; bad ones are an error, or told of
 iterables of documents, or of batches of them → batches → tasks, or buffers
                                     a sample of documents is taken where text is read
 """
 
-from bpenb.corpus.blocks import fill_from_documents, fill_from_files
+from bpenb.corpus.blocks import fill_from_files
 from bpenb.corpus.cuts import CutFinder
+from bpenb.corpus.document_blocks import fill_from_documents
 from bpenb.corpus.documents import Documents, batch_documents, encode_batches, encode_document
-from bpenb.corpus.files import FileRange, Files, TextBlock, read_stream, resolve_files
+from bpenb.corpus.files import FileRange, TextBlock, read_stream
+from bpenb.corpus.finding import Files, resolve_files
+from bpenb.corpus.inputs import BadRows, InputOptions
+from bpenb.corpus.kinds import Kind
 from bpenb.corpus.mixture import Mixture
 from bpenb.corpus.ranges import plan_ranges
 from bpenb.corpus.reader import read_range
-from bpenb.corpus.rooms import FilledRoom, TakeRoom, TextRoom
+from bpenb.corpus.rooms import FilledRoom, Place, TakeRoom, TextRoom
 from bpenb.corpus.sampling import DocumentSampler
 from bpenb.corpus.sources import (
     Source,
@@ -26,13 +31,17 @@ from bpenb.corpus.sources import (
 from bpenb.corpus.specials import SpecialScanner, normalize_special_tokens
 
 __all__ = [
+    "BadRows",
     "CutFinder",
     "DocumentSampler",
     "Documents",
     "FileRange",
     "Files",
     "FilledRoom",
+    "InputOptions",
+    "Kind",
     "Mixture",
+    "Place",
     "Source",
     "SpecialScanner",
     "TakeRoom",

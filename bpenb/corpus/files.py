@@ -1,19 +1,16 @@
-"""Files of text: which they are, and how they are cut into ranges that can be read on their own."""
+"""Files of text: how they are cut into ranges that can be read on their own, or into blocks."""
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, NamedTuple, Protocol
 
 from bpenb.corpus.cuts import CutFinder
 from bpenb.errors import CorpusError
 
-__all__ = ["FileRange", "Files", "TextBlock", "next_cut", "plan_parts", "read_stream", "resolve_files"]
-
-Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+__all__ = ["FileRange", "TextBlock", "next_cut", "plan_parts", "read_stream"]
 
 _SMALL_WINDOW = 1 << 12  # bytes read around a planned end: the next cut is mostly a word away
 _LARGE_WINDOW = 1 << 20
@@ -36,13 +33,22 @@ class FileRange(NamedTuple):
         """Length in bytes."""
         return self.end - self.start
 
+    @property
+    def n_disk_bytes(self) -> int:
+        """Bytes of the input on disk that it stands for."""
+        return self.n_bytes
+
 
 class TextBlock(NamedTuple):
-    """Text in memory that begins `start` bytes into the input named `source`."""
+    """Text in memory that begins `start` bytes into the input named `source`.
+
+    It stands for `n_disk_bytes` of an input on disk, which may be compressed.
+    """
 
     source: str
     start: int
     data: bytes
+    n_disk_bytes: int = 0
 
     @property
     def n_bytes(self) -> int:
@@ -50,54 +56,16 @@ class TextBlock(NamedTuple):
         return len(self.data)
 
 
-def resolve_files(files: Files) -> list[Path]:
-    """Return the files as paths, after looking that each is there.
-
-    Args:
-        files: a path, or several.
-
-    Raises:
-        CorpusError: no file at all, one that is missing, or a folder.
-        TypeError: something that is no path, such as bytes.
-    """
-    if isinstance(files, str | os.PathLike):
-        files = [files]
-    listed: object = files
-    if isinstance(listed, bytes | bytearray) or not isinstance(listed, Iterable):
-        raise TypeError(f"files must be a path or a list of paths, not {type(listed).__name__}")
-    paths = [_checked_path(file) for file in listed]
-    if not paths:
-        raise CorpusError("no input files were given")
-    return paths
-
-
-def _checked_path(file: object) -> Path:
-    name = os.fspath(file) if isinstance(file, os.PathLike) else file
-    if not isinstance(name, str):
-        raise TypeError(f"a file must be given as a str or a path, not {type(name).__name__}")
-    if not name:
-        raise CorpusError("an input file has an empty name")
-    path = Path(name)
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise CorpusError(f"{name}: cannot be read: {_reason(error)}") from None
-    if stat.S_ISDIR(mode):
-        raise CorpusError(f"{name}: is a folder; give the files in it")
-    return path
-
-
 def plan_parts(
     path: Path, start: int, end: int | None, finder: CutFinder, range_bytes: int
-) -> Iterator[FileRange | TextBlock]:
+) -> Iterator[FileRange]:
     """Yield ranges that cover a file, or a part of it, each of `range_bytes` or a little more.
 
     No range ends inside a pretoken or a special token. Only small windows around the planned ends
     are read, as the ranges are asked for. Where no cut is found a range is as long as it must be.
-    What is no regular file (a pipe, a terminal) can be read only once: it is yielded as text.
 
     Args:
-        path: a file that exists.
+        path: a regular file of plain text.
         start, end: of the part, at safe cuts; an end of None is where the file ends.
         finder: of the split pattern and special tokens.
         range_bytes: bytes per range, at least 1.
@@ -106,12 +74,9 @@ def plan_parts(
         CorpusError: a file that cannot be read.
     """
     try:
-        if path.is_file():
-            yield from _plan_file(path, start, end, finder, range_bytes)
-        else:
-            yield from _plan_stream(path, finder, range_bytes)
+        yield from _plan_file(path, start, end, finder, range_bytes)
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be read: {_reason(error)}") from error
+        raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _plan_file(
@@ -153,12 +118,11 @@ def next_cut(file: IO[bytes], position: int, size: int, finder: CutFinder) -> in
         window = max(window, min(4 * window, _LARGE_WINDOW))
 
 
-def _plan_stream(path: Path, finder: CutFinder, range_bytes: int) -> Iterator[TextBlock]:
-    with path.open("rb") as file:
-        yield from read_stream(file, str(path), finder, range_bytes)
+class _Readable(Protocol):
+    def read(self, n_bytes: int, /) -> bytes: ...
 
 
-def read_stream(file: IO[bytes], source: str, finder: CutFinder, block_bytes: int) -> Iterator[TextBlock]:
+def read_stream(file: _Readable, source: str, finder: CutFinder, block_bytes: int) -> Iterator[TextBlock]:
     """Yield the text of an open file in blocks of about `block_bytes`, each cut at a safe place.
 
     Args:
@@ -179,7 +143,3 @@ def read_stream(file: IO[bytes], source: str, finder: CutFinder, block_bytes: in
         start, data, wanted = start + cut, data[cut:], block_bytes
     if data:
         yield TextBlock(source, start, data)
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

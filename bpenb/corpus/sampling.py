@@ -14,22 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bpenb._arrays import Int64Array
+from bpenb._hashing import mixed
 from bpenb.corpus.specials import SpecialScanner
 
 __all__ = ["DocumentSample", "DocumentSampler"]
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-
-
-def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return every number mixed by the last steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    values = values + _STEP  # arrays wrap without a word
-    values = (values ^ (values >> np.uint64(30))) * _FIRST
-    values = (values ^ (values >> np.uint64(27))) * _SECOND
-    return values ^ (values >> np.uint64(31))
-
 
 class DocumentSampler:
     """Decides which documents are kept.
@@ -52,8 +40,8 @@ class DocumentSampler:
 
     def keeps(self, numbers: Int64Array, starts: Int64Array) -> npt.NDArray[np.bool_]:
         """Return bool[n], whether the documents that begin at `starts` of inputs `numbers` are kept."""
-        hashes = _mixed(_mixed(self._seed) ^ numbers.astype(np.uint64))
-        return _mixed(hashes ^ starts.astype(np.uint64)) < self._limit
+        hashes = mixed(mixed(self._seed) ^ numbers.astype(np.uint64))
+        return mixed(hashes ^ starts.astype(np.uint64)) < self._limit
 
     def of(self, number: int, start: int) -> DocumentSample:
         """Return the sample of an input, read from byte `start` on, where a document begins."""

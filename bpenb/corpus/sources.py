@@ -2,7 +2,8 @@
 
     files → [Source, …] → capped at a safe cut → the i-th of n shares → ranges, buffers
 
-Every part begins and ends at a safe cut, so the words of all parts are those of the whole.
+Every part begins and ends at a safe cut, so the words of all parts are those of the whole. What has no
+byte ranges (rows, compressed files) is not divided: a share has all of such a file, or nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from bpenb.corpus.cuts import CutFinder
-from bpenb.corpus.files import Files, next_cut, resolve_files
+from bpenb.corpus.files import next_cut
+from bpenb.corpus.finding import STDIN, Files, resolve_each
+from bpenb.corpus.kinds import Kind, check_libraries, kind_of
 from bpenb.errors import BpenbError, CorpusError
 
 __all__ = [
@@ -42,7 +45,7 @@ class Source(NamedTuple):
     """An input file, or a part of it between two safe cuts.
 
     Attributes:
-        path: of the file.
+        path: of the file; `-` is standard input.
         number: its place among the inputs, from 0.
         weight: how often its words count.
         start, end: bytes of the part; an end of None is where the file ends.
@@ -55,16 +58,33 @@ class Source(NamedTuple):
     end: int | None = None
 
     @property
+    def is_stdin(self) -> bool:
+        """Whether this is standard input."""
+        return self.path == STDIN
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return "standard input" if self.is_stdin else str(self.path)
+
+    @property
+    def kind(self) -> Kind:
+        """What it holds."""
+        return kind_of(self.path)
+
+    @property
     def n_bytes(self) -> int | None:
-        """Length in bytes now, or None if there is none to tell (a pipe)."""
+        """Length in bytes on disk now, or None if there is none to tell (a pipe)."""
         if self.end is not None:
             return self.end - self.start
+        if self.is_stdin:
+            return None
         return self.path.stat().st_size - self.start if self.path.is_file() else None
 
 
-def as_source(file: Path | Source) -> Source:
-    """Return a path as the whole file, and a source as it is."""
-    return file if isinstance(file, Source) else Source(file)
+def as_source(file: Path | Source, number: int = 0) -> Source:
+    """Return a path as the whole file, input of that number, and a source as it is."""
+    return file if isinstance(file, Source) else Source(file, number)
 
 
 def check_weight(weight: object) -> int:
@@ -86,16 +106,19 @@ def resolve_sources(files: WeightedFiles) -> list[Source]:
     """Return the inputs, after looking that each is there.
 
     Args:
-        files: a path, several, or a mapping of paths to weights.
+        files: paths, globs and folders as of `resolve_files`, or a mapping of these to weights.
 
     Raises:
         BpenbError: a weight below 1.
-        CorpusError: no file at all, one that is missing, or a folder.
+        CorpusError: no file at all, one that is missing, or that needs a package which is not here.
         TypeError: something that is no path, or a weight that is no int.
     """
-    paths = resolve_files(files)
-    weights = map(check_weight, files.values()) if isinstance(files, Mapping) else [1] * len(paths)
-    return [Source(path, n, weight) for n, (path, weight) in enumerate(zip(paths, weights, strict=True))]
+    found = resolve_each(files)
+    weights = map(check_weight, files.values()) if isinstance(files, Mapping) else [1] * len(found)
+    weighted = [(path, weight) for paths, weight in zip(found, weights, strict=True) for path in paths]
+    for kind in {kind_of(path) for path, _ in weighted}:
+        check_libraries(kind)
+    return [Source(path, number, weight) for number, (path, weight) in enumerate(weighted)]
 
 
 def total_bytes(sources: Iterable[Source]) -> int | None:
@@ -113,7 +136,8 @@ def cap_sources(sources: Sequence[Source], n_bytes: int, finder: CutFinder) -> l
     """Return the sources, those larger than `n_bytes` up to the last safe cut that is not behind it.
 
     Raises:
-        CorpusError: a file that cannot be read, has no size (a pipe), or no cut in its first `n_bytes`.
+        CorpusError: a file that cannot be read, has no size (a pipe) or no byte ranges, or no cut in its
+            first `n_bytes`.
     """
     return [_capped(source, n_bytes, finder) for source in sources]
 
@@ -122,7 +146,12 @@ def _capped(source: Source, n_bytes: int, finder: CutFinder) -> Source:
     size = source.n_bytes
     if size is None:
         raise CorpusError(
-            f"{source.path}: has no size (a pipe?), so it cannot be capped; cap it where it is written"
+            f"{source.name}: has no size (a pipe?), so it cannot be capped; cap it where it is written"
+        )
+    if not source.kind.has_byte_ranges:
+        raise CorpusError(
+            f"{source.path}: max_bytes_per_source is for plain text, not for rows or compressed files; take "
+            "a sample of them instead, or cap them where they are written"
         )
     if size <= n_bytes:
         return source
@@ -177,7 +206,7 @@ def _size(source: Source) -> int:
     size = source.n_bytes
     if size is None:
         raise CorpusError(
-            f"{source.path}: has no size (a pipe?), so it cannot be cut into shards; write it to a file"
+            f"{source.name}: has no size (a pipe?), so it cannot be cut into shards; write it to a file"
         )
     return size
 
@@ -190,6 +219,8 @@ def _boundary(
         if target == 0:
             return n, 0
         if target < size:
+            if not source.kind.has_byte_ranges:
+                return n + 1, 0
             with _opened(source) as file:
                 cut = next_cut(file, source.start + target, source.start + size, finder)
             return (n + 1, 0) if cut is None else (n, cut - source.start)

@@ -54,6 +54,7 @@ class Crew:
 
     Attributes:
         n_bytes: bytes counted.
+        n_disk_bytes: bytes of the inputs on disk that these were, for progress.
         clock: of reading.
     """
 
@@ -75,7 +76,7 @@ class Crew:
         self._failures: dict[int, Exception] = {}  # by number of the text
         self._n_read = self._n_counted = 0
         self.clock = StageClock()
-        self.n_bytes = 0
+        self.n_bytes = self.n_disk_bytes = 0
 
     def count(
         self, fill: Callable[[TakeRoom], Iterator[FilledRoom]], in_turns: bool, report: Callable[[], None]
@@ -172,6 +173,7 @@ class Crew:
         with self._changed:
             self._n_counted += 1
             self.n_bytes += filled.n_bytes
+            self.n_disk_bytes += filled.n_disk_bytes
             self._free.append(self._new_room() if self._is_outsize(filled.room.capacity) else filled.room)
             self._changed.notify_all()
 

@@ -65,7 +65,7 @@ def count_in_processes(
     reporter: Reporter,
     spill: Spill | None = None,
 ) -> Counted:
-    """Count all tasks and add up their words, reporting the bytes done.
+    """Count all tasks and add up their words, reporting the bytes done on disk.
 
     Args:
         tasks: lazy; each with the bytes of its text.
@@ -86,10 +86,12 @@ def count_in_processes(
     first, is_small = _take(tasks, small_input)
     in_pool = not is_small and workers > 1 and not multiprocessing.current_process().daemon
     pool = WorkerPool(job, workers, start_method=start_method) if in_pool else None
-    sizes: deque[int] = deque()  # of the tasks taken and not done, oldest first
+    sizes: deque[tuple[int, int]] = (
+        deque()
+    )  # of the text and on disk, of the tasks taken and not done, oldest first
     remaining = _noting_sizes(chain(first, tasks), sizes, clock)
     table = WordTable()
-    done = n_pretokens = 0
+    n_bytes = done = n_pretokens = 0
     worker_seconds: dict[str, float] = {}
     with pool or nullcontext():
         results = iter(pool.map(remaining) if pool else map(job, remaining))
@@ -100,7 +102,8 @@ def count_in_processes(
             with clock.stage("gather"):
                 table.add(*words)
             worker_seconds = add_seconds(worker_seconds, result.stage_seconds)
-            done += sizes.popleft()
+            of_text, on_disk = sizes.popleft()
+            n_bytes, done = n_bytes + of_text, done + on_disk
             n_pretokens += int(words[2].sum())
             n_counting = min(len(sizes), workers)
             reporter.update(
@@ -113,7 +116,7 @@ def count_in_processes(
             )
     ordered = gather_or_merge([table], 1, spill, clock)
     peak = pool.peak_rss_bytes if pool else 0
-    return Counted(ordered, done, peak, add_seconds(worker_seconds, clock.seconds))
+    return Counted(ordered, n_bytes, peak, add_seconds(worker_seconds, clock.seconds), done)
 
 
 def _no_larger_than(tasks: Iterator[TextTask], n_bytes: int) -> Iterator[TextTask]:
@@ -139,7 +142,9 @@ def _take(tasks: Iterator[TextTask], n_bytes: int) -> tuple[list[TextTask], bool
     return taken, True
 
 
-def _noting_sizes(tasks: Iterator[TextTask], sizes: deque[int], clock: StageClock) -> Iterator[TextTask]:
+def _noting_sizes(
+    tasks: Iterator[TextTask], sizes: deque[tuple[int, int]], clock: StageClock
+) -> Iterator[TextTask]:
     while (task := clock.read(tasks)) is not None:
-        sizes.append(task.n_bytes)
+        sizes.append((task.n_bytes, task.n_disk_bytes))
         yield task

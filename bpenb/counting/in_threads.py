@@ -42,7 +42,7 @@ def count_in_threads(
     *,
     in_turns: bool,
 ) -> Counted:
-    """Count everything that `fill` puts into buffers, reporting the bytes done.
+    """Count everything that `fill` puts into buffers, reporting the bytes done on disk.
 
     Args:
         fill: takes a function that returns a free buffer, and yields filled ones.
@@ -54,8 +54,8 @@ def count_in_threads(
         CountsError: the count of a word passes 2⁶³ − 1, or the words do not fit into the budget.
         InvalidUtf8Error: text that is not UTF-8, if `errors` is `strict`.
     """
-    crew.count(fill, in_turns, lambda: reporter.update(crew.n_bytes, **crew.details()))
-    return Counted(crew.finish(), crew.n_bytes, 0, crew.stage_seconds)
+    crew.count(fill, in_turns, lambda: reporter.update(crew.n_disk_bytes, **crew.details()))
+    return Counted(crew.finish(), crew.n_bytes, 0, crew.stage_seconds, crew.n_disk_bytes)
 
 
 def kernels_compiled() -> bool:

@@ -66,8 +66,8 @@ def merge_counts(
     memory holds one of them beside the sums.
 
     Args:
-        parts: word counts, or files of them, made with the same pattern, special tokens, engine and
-            Unicode version.
+        parts: word counts, or files of them, made with the same pattern, special tokens, document
+            separator, engine and Unicode version.
         weights: how often each part counts, positive integers; None: each once.
         allow_missing: whether shards of a corpus may be missing.
 

@@ -4,7 +4,8 @@ word_bytes.npy     uint8[n_bytes]
 word_offsets.npy   int64[n_words+1]
 word_counts.npy    int64[n_words]
 metadata.npy       uint8[]: JSON in UTF-8: format, version, pattern name and regex, special
-                   tokens, engine, Unicode version, and which shards of which corpus it holds
+                   tokens, engine, Unicode version, document separator, and which shards of
+                   which corpus it holds
 
 A file appears under its name when it is complete; one that can be read is complete.
 """
@@ -30,7 +31,8 @@ from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
 __all__ = ["ARRAY_NAMES", "MADE_BY", "read", "read_metadata", "write"]
 
 ARRAY_NAMES = ("word_bytes", "word_offsets", "word_counts")
-MADE_BY = ("pattern", "special_tokens", "engine", "unicode_version")  # what decides the words of a text
+# What decides the words of a text.
+MADE_BY = ("pattern", "special_tokens", "engine", "unicode_version", "document_separator")
 
 _FORMAT = "bpenb word counts"
 _VERSION = 1
@@ -99,6 +101,7 @@ def _metadata(stored: Any) -> dict[str, Any]:
         raise CountsError(
             f"word counts of format version {metadata.get('version')!r}; this bpenb reads version {_VERSION}"
         )
+    metadata.setdefault("document_separator", None)  # files of the first release know of none
     for key in MADE_BY:
         if key not in metadata:
             raise CountsError(f"damaged word counts: {key} is missing")

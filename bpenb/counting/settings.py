@@ -33,6 +33,8 @@ class CountSettings:
         special_tokens: cut out before the pattern sees the text.
         errors: `strict` or `replace`, for bytes that are not UTF-8.
         engine: `auto` takes the compiled engine where the pattern is a known one.
+        document_separator: what separates documents of text files beside the special tokens; like them
+            it is cut out, but it is none of the model's. One that is a special token changes nothing: None.
 
     Raises:
         PatternError: the compiled engine is asked for a pattern that it does not know.
@@ -43,8 +45,11 @@ class CountSettings:
     special_tokens: tuple[str, ...]
     errors: Utf8Errors = "strict"
     engine: EngineOption = "auto"
+    document_separator: str | None = None
 
     def __post_init__(self) -> None:
+        if self.document_separator in self.special_tokens:
+            object.__setattr__(self, "document_separator", None)
         _check_choice("errors", self.errors, ("strict", "replace"))
         _check_choice("engine", self.engine, ("auto", "compiled", "regex"))
         if self.engine == "compiled" and self.pattern.name is None:
@@ -52,6 +57,12 @@ class CountSettings:
                 f"there is no compiled engine for the pattern {self.pattern.regex!r}; "
                 f"known patterns: {', '.join(PATTERNS)}; or take engine='regex'"
             )
+
+    @property
+    def boundaries(self) -> tuple[str, ...]:
+        """All that is cut out of a text before the pattern sees it."""
+        separator = self.document_separator
+        return self.special_tokens if separator is None else (*self.special_tokens, separator)
 
     @property
     def is_compiled(self) -> bool:
@@ -100,6 +111,7 @@ class CountResult(NamedTuple):
         memory_plan: how `max_memory` was divided, if there is one.
         mixture: which part of the inputs was taken, with which weights, if not all of each once.
         dropped_words: what was left out of the counts, if that was asked for.
+        inputs: how the inputs were read, and how many bad rows were skipped; None of documents.
     """
 
     counts: WordCounts
@@ -110,6 +122,7 @@ class CountResult(NamedTuple):
     memory_plan: MemoryPlan | None = None
     mixture: Mapping[str, Any] | None = None
     dropped_words: DroppedWords | None = None
+    inputs: Mapping[str, Any] | None = None
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -30,12 +30,14 @@ class Counted(NamedTuple):
         n_bytes: of text.
         workers_peak_rss_bytes: of all worker processes together.
         stage_seconds: those of all workers together.
+        n_disk_bytes: of the inputs as they lie on disk; of documents, of their text.
     """
 
     words: tuple[ByteArray, Int64Array, CountArray]
     n_bytes: int
     workers_peak_rss_bytes: int
     stage_seconds: dict[str, float]
+    n_disk_bytes: int
 
 
 class StageClock:

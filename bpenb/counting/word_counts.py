@@ -49,6 +49,7 @@ class WordCounts:
         engine: name of the engine that ran the pattern.
         unicode_version: that its letters and numbers are of.
         shards: which shares of which corpus these counts hold, if they were counted as such.
+        document_separator: what was cut out of text files beside the special tokens, if anything.
 
     Raises:
         CountsError: arrays that are not as described, or more text than an int64 can count.
@@ -69,6 +70,7 @@ class WordCounts:
     engine: str
     unicode_version: str
     shards: tuple[Shard, ...] = ()
+    document_separator: str | None = None
 
     def __post_init__(self) -> None:
         check_shapes(self.word_bytes, self.word_offsets, self.word_counts)
@@ -278,6 +280,7 @@ class WordCounts:
                 engine=str(made_by["engine"]),
                 unicode_version=str(made_by["unicode_version"]),
                 shards=parse_shards(made_by.get("shards", [])),
+                document_separator=_separator(made_by["document_separator"]),
             )
         except (TypeError, ValueError) as error:
             raise CountsError(f"{os.fspath(path)}: damaged word counts: {error}") from error
@@ -290,4 +293,11 @@ class WordCounts:
             "special_tokens": list(self.special_tokens),
             "engine": self.engine,
             "unicode_version": self.unicode_version,
+            "document_separator": self.document_separator,
         }
+
+
+def _separator(stored: object) -> str | None:
+    if stored is None or isinstance(stored, str):
+        return stored
+    raise CountsError(f"the document separator is {stored!r}, no string")

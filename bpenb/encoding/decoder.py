@@ -1,7 +1,7 @@
 """The driver of decoding: ids of any kind to bytes, piece by piece, each in the one buffer of its call.
 
 Fresh memory is what decoding waits for: the first touch of a page costs more than to decode what goes
-there. So a stream has one buffer, and what is gathered is copied once (docs/decisions/0016-decoding.md).
+there. So a stream has one buffer, and what is gathered is copied once (docs/decisions/0017-decoding.md).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
                   → a row has the word      its ids are written, two numbers of eight bytes at a time
                   → none                    bytes' ids, merged by rank; the cache keeps them
 
-Ids are written as bytes, two or four each, so one kernel serves both. docs/decisions/0017-word-cache.md
+Ids are written as bytes, two or four each, so one kernel serves both. docs/decisions/0018-word-cache.md
 """
 
 from __future__ import annotations

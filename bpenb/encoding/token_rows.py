@@ -5,7 +5,7 @@
     a token of more bytes        · · · · · · · · · · · · · · · 255   its bytes are in `token_bytes`
 
 A short token is two loads and two stores, whatever its length: what it writes too much, the next one
-overwrites. So `out` has room for a row behind the last byte (docs/decisions/0016-decoding.md).
+overwrites. So `out` has room for a row behind the last byte (docs/decisions/0017-decoding.md).
 """
 
 from __future__ import annotations

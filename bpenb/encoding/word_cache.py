@@ -10,7 +10,7 @@
 A word may stand in any row of its set. A new one takes the first free row, else the third or fourth by
 turns: half of a full cache keeps what came first, which are the frequent words. The cache grows as
 words come in, up to MAX_ROWS and MAX_ARENA; when its arena is full then, it is emptied.
-docs/decisions/0017-word-cache.md
+docs/decisions/0018-word-cache.md
 """
 
 from __future__ import annotations

@@ -32,6 +32,11 @@ class RangeBatch(NamedTuple):
         """Bytes of text."""
         return sum(range.n_bytes for range in self.ranges)
 
+    @property
+    def n_disk_bytes(self) -> int:
+        """Bytes of the inputs on disk that it stands for."""
+        return sum(range.n_disk_bytes for range in self.ranges)
+
     def __str__(self) -> str:
         first = self.ranges[0]
         more = f" and {len(self.ranges) - 1} more" if len(self.ranges) > 1 else ""
@@ -53,6 +58,11 @@ class DocumentBatch(NamedTuple):
     def n_bytes(self) -> int:
         """Bytes of text."""
         return sum(map(len, self.documents))
+
+    @property
+    def n_disk_bytes(self) -> int:
+        """As `n_bytes`: documents are on no disk."""
+        return self.n_bytes
 
     def __str__(self) -> str:
         last = self.first_number + len(self.documents) - 1

@@ -1,17 +1,35 @@
-"""What a summary tells of the corpus: which part was taken, and which words were left out."""
+"""What a summary tells of the corpus: how it was read, which part was taken, and what was left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["corpus_rows"]
+from bpenb_cli import _messages
+
+__all__ = ["corpus_rows", "warn_of_bad_rows"]
 
 
 def corpus_rows(report: Mapping[str, Any]) -> dict[str, str]:
     """Return rows of a summary table, none where all of the corpus was taken."""
-    rows = {"mixture": _mixture(report.get("mixture")), "left out": _dropped(report.get("dropped_words"))}
+    rows = {
+        "documents": _separator(report.get("inputs")),
+        "mixture": _mixture(report.get("mixture")),
+        "left out": _dropped(report.get("dropped_words")),
+    }
     return {name: value for name, value in rows.items() if value}
+
+
+def warn_of_bad_rows(report: Mapping[str, Any]) -> None:
+    """Say how many bad rows were skipped, if any were."""
+    inputs = report.get("inputs") or {}
+    if n_rows := inputs.get("n_bad_rows"):
+        _messages.warning(f"{n_rows:,} bad rows were skipped; the first is {inputs['first_bad_row']}")
+
+
+def _separator(inputs: Mapping[str, Any] | None) -> str:
+    separator = (inputs or {}).get("document_separator")
+    return "" if separator is None else f"of text are separated by {separator!r}"
 
 
 def _dropped(dropped: Mapping[str, Any] | None) -> str:

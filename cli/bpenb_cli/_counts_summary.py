@@ -7,7 +7,7 @@ from typing import Any
 
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
-from bpenb_cli._corpus_rows import corpus_rows
+from bpenb_cli._corpus_rows import corpus_rows, warn_of_bad_rows
 
 __all__ = ["show_count", "show_merge"]
 
@@ -20,6 +20,7 @@ def show_count(report: Mapping[str, Any]) -> None:
     shard = str(Shard(**report["shard"])) if report["shard"] else None
     if report["status"] == "complete":
         _messages.note(f"{report['output']} holds {shard} already: nothing to do (--force counts again)")
+    warn_of_bad_rows(report)
     rows = {**_words(report), "holds": shard}
     if report["text_bytes"] is not None:
         seconds = report["seconds"]["count"]

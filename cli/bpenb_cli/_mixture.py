@@ -6,20 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from bpenb_cli._reading import INPUTS_HELP
+
 __all__ = ["CapOption", "InputsArgument", "MinWordCountOption", "SampleOption", "SeedOption", "read_weight",
-           "weighted_files"]  # fmt: skip
+           "taken", "weighted_files"]  # fmt: skip
 
 InputsArgument = Annotated[
     list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="Text files, UTF-8; wiki.txt=3 counts three times.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="INPUT", help=INPUTS_HELP, show_default=False),
 ]
 CapOption = Annotated[
     str | None,
@@ -35,7 +33,7 @@ MinWordCountOption = Annotated[
 
 
 def read_weight(argument: str) -> tuple[Path, int]:
-    """Return the path and weight of an argument such as `wiki.txt=3`; what exists as it stands is a path."""
+    """Return the path (or glob) and weight of such as `wiki.txt=3`; what exists as it stands is a path."""
     name, equals, weight = argument.rpartition("=")
     if not equals or not re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", weight) or Path(argument).exists():
         return Path(argument), 1
@@ -53,3 +51,8 @@ def weighted_files(arguments: Sequence[str]) -> list[Path] | dict[Path, int]:
     for path, weight in pairs:
         total[path] += weight
     return dict(total)
+
+
+def taken(max_bytes_per_source: str | None, sample: float | None, seed: int) -> dict[str, Any]:
+    """Return the settings that say which part of the inputs is taken."""
+    return {"max_bytes_per_source": max_bytes_per_source, "sample": sample, "seed": seed}

@@ -9,6 +9,7 @@ from typing import Any
 
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
+from bpenb_cli._corpus_rows import warn_of_bad_rows
 from bpenb_cli._summary_rows import phase_times, spell_tokens, summary_rows
 
 __all__ = ["note_verification", "phase_times", "show_summary", "spell_tokens"]
@@ -38,6 +39,7 @@ def note_verification(report: Mapping[str, Any]) -> None:
 def show_summary(report: Mapping[str, Any], output: Path) -> None:
     """Show what came out of a training, and where it is."""
     _notice_small_vocab(report)
+    warn_of_bad_rows(report)
     note_verification(report)
     if _messages.style() is ProgressStyle.JSON:
         _messages.event("summary", output=str(output), **report)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
+from bpenb_cli._corpus_rows import warn_of_bad_rows
 from bpenb_cli._summary import note_verification
 from bpenb_cli._summary_rows import phase_times
 
@@ -31,6 +32,7 @@ def show_sweep(sweep: Sweep, output: Path) -> None:
     """Show what came out of a sweep, and where it is."""
     _notice_sizes_not_reached(sweep)
     report = sweep.tokenizers[sweep.rows[-1].vocab_size].report or {}
+    warn_of_bad_rows(report)
     note_verification(report)
     if _messages.style() is ProgressStyle.JSON:
         document = json.loads(sweep.to_json())

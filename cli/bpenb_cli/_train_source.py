@@ -1,4 +1,4 @@
-"""What a training learns from: text files, or a file of word counts."""
+"""What a training learns from: files of text or rows, or a file of word counts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from bpenb_cli import _messages
 from bpenb_cli._mixture import weighted_files
+from bpenb_cli._reading import INPUTS_HELP
 
 if TYPE_CHECKING:
     from bpenb import WordCounts
@@ -18,9 +19,7 @@ __all__ = ["FromCountsOption", "TrainInputsArgument", "prepare_source", "trainin
 
 TrainInputsArgument = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="INPUT", help="Text files, UTF-8; wiki.txt=3 counts three times.", show_default=False
-    ),
+    typer.Argument(metavar="INPUT", help=INPUTS_HELP, show_default=False),
 ]
 FromCountsOption = Annotated[
     Path | None,
@@ -36,6 +35,9 @@ OF_READING = (
     "max_bytes_per_source",
     "sample",
     "seed",
+    "field",
+    "document_separator",
+    "skip_bad_rows",
 )
 
 
@@ -73,6 +75,6 @@ def prepare_source(
     counts = bpenb.WordCounts.load(from_counts)
     if missing := describe_missing(counts.shards):
         _messages.warning(f"{from_counts} is not complete: {missing}: missing")
-    learning = {name: value for name, value in settings.items() if name not in OF_READING}
+    learning = {name: value for name, value in settings.items() if name not in (*OF_READING, "inputs")}
     learning |= {"workers": settings["workers"].workers, "special_tokens": special_tokens, "pattern": pattern}
     return counts, learning

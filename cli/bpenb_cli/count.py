@@ -1,4 +1,4 @@
-"""`bpenb count`: text files in, a file of word counts out."""
+"""`bpenb count`: files of text or rows in, a file of word counts out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
+from bpenb_cli import _reading as reading
 from bpenb_cli._counts_summary import show_count
 from bpenb_cli._progress import shown_progress
 
@@ -29,6 +30,9 @@ def count(
     max_bytes_per_source: mixture.CapOption = None,
     sample: mixture.SampleOption = None,
     seed: mixture.SeedOption = 0,
+    field: reading.FieldOption = "text",
+    document_separator: reading.SeparatorOption = None,
+    skip_bad_rows: reading.SkipBadRowsOption = False,
     engine: options.EngineOption = options.Engine.AUTO,
     workers: options.WorkersOption = None,
     pool: options.PoolOption = options.Pool.AUTO,
@@ -38,7 +42,7 @@ def count(
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
-    """Count the words of text files, to train from or to merge; shards can be counted on many machines."""
+    """Count the words of files, to train from or to merge; shards can be counted on many machines."""
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
     files = mixture.weighted_files(inputs)
     with shown_progress(progress, "counting") as show:
@@ -50,13 +54,10 @@ def count(
             force=force,
             pattern=pattern or "gpt2",
             special_tokens=[options.DEFAULT_SPECIAL_TOKEN] if specials is None else specials,
-            workers=bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
             progress=show,
-            errors=errors.value,
-            engine=engine.value,
-            max_bytes_per_source=max_bytes_per_source,
-            sample=sample,
-            seed=seed,
+            inputs=reading.input_options(field, document_separator, skip_bad_rows),
             shard=shard,
+            **mixture.taken(max_bytes_per_source, sample, seed),
+            **reading.reading(errors, engine, workers, pool, chunk_size, max_memory),
         )
     show_count(report)

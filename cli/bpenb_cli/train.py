@@ -1,4 +1,4 @@
-"""`bpenb train`: text files in, a tokenizer folder out."""
+"""`bpenb train`: files of text or rows in, a tokenizer folder out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from bpenb_cli import _going_on as going
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
+from bpenb_cli import _reading as reading
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._train_options import EvalOption, TiesOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
@@ -37,6 +38,9 @@ def train(
     max_bytes_per_source: mixture.CapOption = None,
     sample: mixture.SampleOption = None,
     seed: mixture.SeedOption = 0,
+    field: reading.FieldOption = "text",
+    document_separator: reading.SeparatorOption = None,
+    skip_bad_rows: reading.SkipBadRowsOption = False,
     engine: options.EngineOption = options.Engine.AUTO,
     workers: options.WorkersOption = None,
     pool: options.PoolOption = options.Pool.AUTO,
@@ -52,27 +56,22 @@ def train(
     profile: Annotated[Path | None, typer.Option(help="Write cProfile data to this file.")] = None,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
-    """Train a tokenizer on text files, and save it as a folder."""
+    """Train a tokenizer on files of text or rows, and save it as a folder."""
     sizes = parse_vocab_sizes(vocab_size, None if base else eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
     files = training_files(context, inputs, from_counts)
     start = going.going_on(base, checkpoint, resume, force, output, specials, len(sizes))
     with shown_progress(progress, *rooms(verify or base is not None)) as show, profiled(profile):
-        import bpenb
-
         settings = start | {
             "min_frequency": min_frequency,
             "max_token_length": max_token_length,
             "min_word_count": min_word_count,
-            "workers": bpenb.Workforce(workers, pool.value, chunk_size, max_memory=max_memory),
             "progress": show,
-            "errors": errors.value,
-            "engine": engine.value,
-            "max_bytes_per_source": max_bytes_per_source,
-            "sample": sample,
-            "seed": seed,
+            "inputs": reading.input_options(field, document_separator, skip_bad_rows),
             "verify": verify,
         }
+        settings |= mixture.taken(max_bytes_per_source, sample, seed)
+        settings |= reading.reading(errors, engine, workers, pool, chunk_size, max_memory)
         settings |= {"ties": ties.value} if ties else {}
         check_output(output, force, len(sizes))
         source, settings = prepare_source(files, from_counts, specials, pattern, settings)

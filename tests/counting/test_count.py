@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bpenb.corpus import CutFinder, SpecialScanner, batch_documents
-from bpenb.counting import CountSettings, Workforce, count, count_documents, count_files, in_processes
+from bpenb.counting import CountSettings, Workforce, count_documents, count_files, in_processes, two_ways
 from bpenb.errors import BpenbError, CorpusError, InvalidUtf8Error, PatternError, WorkerError
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import DocumentBatch, RangeBatch, regex_unicode_version
@@ -285,7 +285,7 @@ def test_a_worker_that_dies_names_its_files(corpus: list[Path], monkeypatch: pyt
     way = REGEX
     from tests.pretokenize import pool_jobs
 
-    monkeypatch.setattr(count, "WordCountJob", lambda *_: pool_jobs.die)
+    monkeypatch.setattr(two_ways, "WordCountJob", lambda *_: pool_jobs.die)
     # Both workers die; which death is seen first is a race, and each names the task it had.
     with pytest.raises(WorkerError, match=r"0\.txt \(bytes \d+ to \d+\): .*exit code 9"):
         count_files(corpus, way.settings(), way.crew(2, task_bytes=1_000))

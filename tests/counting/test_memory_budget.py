@@ -12,7 +12,7 @@ import bpenb
 import numpy as np
 import pytest
 from bpenb._memory import parse_memory, peak_rss_bytes, release_free_memory, rss_bytes
-from bpenb.counting import CountSettings, Workforce, count, count_documents
+from bpenb.counting import CountSettings, Workforce, count_documents, two_ways
 from bpenb.counting.memory_plan import plan_processes, plan_threads
 from bpenb.errors import BpenbError, TrainingError
 from bpenb.patterns import resolve_pattern
@@ -95,7 +95,7 @@ def test_workers_that_do_not_fit_are_left_out() -> None:
 
 
 def test_a_process_that_is_full_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count, "rss_bytes", lambda: 290 * MB)
+    monkeypatch.setattr(two_ways, "rss_bytes", lambda: 290 * MB)
     for engine in ("compiled", "regex"):
         settings = CountSettings(resolve_pattern("gpt2"), (), engine=engine)  # type: ignore[arg-type]
         with pytest.raises(TrainingError, match=r"holds 290 MB already; counting needs [34]\d\d MB in all"):

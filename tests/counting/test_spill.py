@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bpenb._arrays import offsets_from_lengths
-from bpenb.counting import CountSettings, WordTable, Workforce, count, count_documents, count_files
+from bpenb.counting import CountSettings, WordTable, Workforce, count_documents, count_files, two_ways
 from bpenb.counting import spill as spill_module
 from bpenb.counting.memory_plan import MemoryPlan
 from bpenb.counting.runs import Run, RunBlock, Words, merge_blocks
@@ -72,8 +72,8 @@ def spill_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def force(monkeypatch: pytest.MonkeyPatch, plan: MemoryPlan = TINY) -> None:
     """Let every count with a budget follow this plan."""
-    monkeypatch.setattr(count, "plan_threads", lambda *_: plan)
-    monkeypatch.setattr(count, "plan_processes", lambda *_: plan)
+    monkeypatch.setattr(two_ways, "plan_threads", lambda *_: plan)
+    monkeypatch.setattr(two_ways, "plan_processes", lambda *_: plan)
 
 
 # --- runs -----------------------------------------------------------------------------------------
