@@ -32,8 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dataset": {"encoding", "model"},
 }
 # Small, and imported by all; among themselves they import only each other.
-BESIDE = {"errors", "patterns", "progress", "_arrays", "_atomic", "_bar", "_byte_map", "_hashing", "_intrinsics", "_jit",
-          "_memory", "_vocab_checks", "_workers"}  # fmt: skip
+BESIDE = {"errors", "patterns", "progress", "_arrays", "_atomic", "_bar", "_byte_map", "_hashing",
+          "_intrinsics", "_jit", "_memory", "_vocab_checks", "_workers"}  # fmt: skip
 # On top: they import every room, and no room imports them.
 ON_TOP = {
     "__init__",

@@ -34,6 +34,7 @@ def fill_from_files(
     options: InputOptions | None = None,
     bad_rows: BadRows | None = None,
     start: Place | None = None,
+    row_finder: CutFinder | None = None,
 ) -> Iterator[FilledRoom]:
     """Yield buffers with the documents of files, in order; text and rows share no buffer.
 
@@ -47,6 +48,8 @@ def fill_from_files(
         start: the place of a range of an earlier run to begin at. The documents, and the bytes from there
             on, are those that followed; rows are in the same ranges, while a text is cut by the buffers.
             Bytes on disk before it are told with the first buffer. A sample has no such place.
+        row_finder: of the special tokens without the separator, for rows that are larger than a buffer;
+            None: as `finder`.
 
     Raises:
         CorpusError: a file that cannot be read, or whose uncut text does not fit in memory; a bad row.
@@ -66,7 +69,7 @@ def fill_from_files(
             filled = FilledRoom(take_room())
         if is_rows:
             reading = RowReading(options, bad_rows, sampler, here)
-            filled = yield from fill_with_rows(filled, source, finder, take_room, reading)
+            filled = yield from fill_with_rows(filled, source, row_finder or finder, take_room, reading)
         else:
             sample = sampler.of(source.number, source.start) if sampler else None
             offset = here.offset if here else None

@@ -19,6 +19,7 @@ from bpenb.corpus.specials import SpecialScanner
 
 __all__ = ["DocumentSample", "DocumentSampler"]
 
+
 class DocumentSampler:
     """Decides which documents are kept.
 

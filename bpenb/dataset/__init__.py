@@ -16,7 +16,7 @@ from bpenb.dataset.decoding import decode_named_blocks
 from bpenb.dataset.manifest import FileRecord, Manifest, SplitRecord, input_digest, model_digest
 from bpenb.dataset.npy import NpyWriter, id_dtype, read_ids
 from bpenb.dataset.opening import find_manifest, iterate_ids, open_dataset
-from bpenb.dataset.output_plan import OutputPlan, SplitPlan, plan_outputs, publish_dataset
+from bpenb.dataset.output_plan import OutputPlan, SplitPlan, name_outputs, plan_outputs, publish_dataset
 from bpenb.dataset.reader import DatasetReader
 from bpenb.dataset.shard_writer import ShardWriter
 from bpenb.dataset.split_writer import SplitWriter
@@ -46,6 +46,7 @@ __all__ = [
     "input_digest",
     "iterate_ids",
     "model_digest",
+    "name_outputs",
     "open_dataset",
     "open_target",
     "plan_outputs",

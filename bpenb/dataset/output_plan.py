@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from bpenb.errors import FormatError, OutputError
 if TYPE_CHECKING:
     from bpenb.dataset.split_writer import SplitWriter
 
-__all__ = ["DOCUMENTS_SUFFIX", "OutputPlan", "SplitPlan", "plan_outputs", "publish_dataset"]
+__all__ = ["DOCUMENTS_SUFFIX", "OutputPlan", "SplitPlan", "name_outputs", "plan_outputs", "publish_dataset"]
 
 DOCUMENTS_SUFFIX = ".documents.npy"
 FIRST_NUMBERS = {"val": 0}  # llm.c keeps number 0 for validation, and trains on those from 1
@@ -91,6 +91,11 @@ class OutputPlan:
     manifest: Path
     replaced: tuple[Path, ...] = ()
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether the dataset has a folder of its own."""
+        return self.manifest.parent == self.path
+
 
 def plan_outputs(
     path: str | os.PathLike[str],
@@ -119,29 +124,44 @@ def plan_outputs(
         >>> plan_outputs("ids", "npy", sharded=False).splits["train"].path_of(0).name
         'ids.npy'
     """
+    plan = name_outputs(path, format, sharded, splits)
+    try:
+        if plan.is_folder:
+            return replace(plan, replaced=_check_folder(plan.path, force))
+        (split,) = plan.splits.values()
+        stem = plan.manifest.name.removesuffix(MANIFEST_SUFFIX)
+        if not stem or Path(path).is_dir():
+            raise OutputError(f"{Path(path)}: is a folder; name a file, or write shards (--shard-tokens)")
+        sides = [plan.path.with_name(stem + side) for side in find_format(format).side_suffixes]
+        present = _check_files([plan.path, *sides, split.documents, plan.manifest], force)
+        return replace(plan, replaced=present)
+    except OSError as error:
+        raise OutputError(f"{Path(path)}: cannot be looked into: {error.strerror or error}") from error
+
+
+def name_outputs(
+    path: str | os.PathLike[str], format: str, sharded: bool, splits: Sequence[str] = ("train",)
+) -> OutputPlan:
+    """Return where a dataset goes without a look at what is there; arguments as of `plan_outputs`.
+
+    Raises:
+        OutputError: an unknown format, or splits that are no names.
+    """
     token_format = find_format(format)
     if not splits or len(set(splits)) < len(splits) or not all(map(_SPLIT_NAME.fullmatch, splits)):
         raise OutputError(f"splits {list(splits)} are no names that differ, of letters, digits and hyphens")
     target = Path(path)
-    try:
-        if sharded or len(splits) > 1:
-            name = target.resolve().name
-            plans = {
-                split: SplitPlan(target, f"{name}_{split}", token_format.suffix, FIRST_NUMBERS.get(split, 1))
-                for split in splits
-            }
-            replaced = _check_folder(target, force)
-            return OutputPlan(target, plans, target / MANIFEST_NAME, replaced)
-        stem = target.name.removesuffix(token_format.suffix)
-        if not stem or target.is_dir():
-            raise OutputError(f"{target}: is a folder; name a file, or write shards (--shard-tokens)")
-        plan = SplitPlan(target.parent, stem, token_format.suffix, None)
-        manifest = target.with_name(stem + MANIFEST_SUFFIX)
-        sides = [target.with_name(stem + side) for side in token_format.side_suffixes]
-        replaced = _check_files([plan.path_of(0), *sides, plan.documents, manifest], force)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be looked into: {error.strerror or error}") from error
-    return OutputPlan(plan.path_of(0), {splits[0]: plan}, manifest, replaced)
+    if sharded or len(splits) > 1:
+        name = target.resolve().name
+        plans = {
+            split: SplitPlan(target, f"{name}_{split}", token_format.suffix, FIRST_NUMBERS.get(split, 1))
+            for split in splits
+        }
+        return OutputPlan(target, plans, target / MANIFEST_NAME)
+    stem = target.name.removesuffix(token_format.suffix)
+    plan = SplitPlan(target.parent, stem, token_format.suffix, None)
+    manifest = target.parent / (stem + MANIFEST_SUFFIX)
+    return OutputPlan(plan.path_of(0), {splits[0]: plan}, manifest)
 
 
 def _check_files(paths: list[Path], force: bool) -> tuple[Path, ...]:

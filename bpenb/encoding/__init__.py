@@ -11,21 +11,29 @@ encode_words.py, word_cache.py, merge_short.py, merge_long.py, pair_table.py, to
 decode_ids.py   kernels of decoding, for others
 """
 
+from bpenb.encoding.crew import EncodedText
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.decoder import decode_blocks
+from bpenb.encoding.encode_words import DROPPED
+from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.merge_scratch import EncodeScratch, make_scratch
 from bpenb.encoding.offsets import Encoding
 from bpenb.encoding.one_word import encode_word
 from bpenb.encoding.pair_table import PairTable, find_pair, make_pair_table
 from bpenb.encoding.ready import kernels_compiled, warmup
+from bpenb.encoding.splitter import Splitter
 from bpenb.encoding.stream_decoder import StreamDecoder
 from bpenb.encoding.streaming import encode_file_blocks
 from bpenb.encoding.tokenizer import Tokenizer
 
 __all__ = [
+    "DROPPED",
     "EncodeScratch",
+    "EncodedText",
+    "Encoder",
     "Encoding",
     "PairTable",
+    "Splitter",
     "StreamDecoder",
     "Tokenizer",
     "decode_blocks",

@@ -52,6 +52,7 @@ class EncodeCrew:
     Args:
         workers: one for each thread; the first one is the calling thread's.
         splitter: knows the special tokens.
+        row_splitter: of rows and other whole documents; mostly the same.
         errors: `strict` or `replace`.
         buffer_bytes: text per buffer.
         in_turns: whether any thread may read; else the calling one does, for what may block or knows
@@ -62,13 +63,14 @@ class EncodeCrew:
         self,
         workers: list[EncodeWorker],
         splitter: Splitter,
+        row_splitter: Splitter,
         errors: str,
         buffer_bytes: int,
         *,
         in_turns: bool,
     ) -> None:
         self._workers = workers
-        self._splitter, self._errors = splitter, errors
+        self._splitter, self._row_splitter, self._errors = splitter, row_splitter, errors
         self._in_turns = in_turns
         self._handed: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
         self._rooms = [ScanBuffer(buffer_bytes) for _ in range(len(workers) + 1)]
@@ -183,7 +185,8 @@ class EncodeCrew:
             n_bytes = worker.out_bytes(filled.n_bytes)
             if out.shape[0] < n_bytes:
                 out = np.empty(n_bytes, dtype=np.uint8)  # pages that are not written take no memory
-            result = EncodedText(filled, worker.encode(filled, self._splitter, self._errors, out))
+            splitter = self._row_splitter if filled.holds_documents else self._splitter
+            result = EncodedText(filled, worker.encode(filled, splitter, self._errors, out))
         except Exception as error:
             result = error
         assert isinstance(filled.room, ScanBuffer)

@@ -139,6 +139,7 @@ class Encoder:
         splitter: Splitter,
         *,
         errors: str = "strict",
+        row_splitter: Splitter | None = None,
         buffer_bytes: int = TEXT_BLOCK,
         in_turns: bool,
     ) -> Iterator[EncodedText]:
@@ -146,7 +147,12 @@ class Encoder:
         desks = [self._desks.pop() if self._desks else _Desk(self.tables) for _ in range(workers)]
         try:
             crew = EncodeCrew(
-                [desk.worker for desk in desks], splitter, errors, buffer_bytes, in_turns=in_turns
+                [desk.worker for desk in desks],
+                splitter,
+                row_splitter or splitter,
+                errors,
+                buffer_bytes,
+                in_turns=in_turns,
             )
             yield from crew.encode(fill)
         finally:

@@ -1,0 +1,88 @@
+"""Reading and encoding inputs: one crew of threads, ids in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bpenb._workers import resolve_workers
+from bpenb.corpus import BadRows, Place, Source, fill_from_files
+from bpenb.encoding import EncodedText, Tokenizer
+from bpenb.errors import EncodingError
+from bpenb.preparing.settings import EncodeSettings
+
+__all__ = ["encode_sources"]
+
+BUFFER_BYTES = 1 << 20
+LEAST_BUFFER_BYTES = 1 << 16
+_BUFFERS_PER_WORKER = 8
+
+
+def encode_sources(
+    tokenizer: Tokenizer,
+    sources: Sequence[Source],
+    settings: EncodeSettings,
+    workers: int | None = None,
+    bad_rows: BadRows | None = None,
+    start: Place | None = None,
+) -> Iterator[EncodedText]:
+    """Yield the ids of inputs, buffer by buffer, in order; each is valid until the next is asked for.
+
+    Args:
+        tokenizer: whose ids.
+        sources: the inputs.
+        settings: what decides the ids.
+        workers: threads; None: as many as there are processors.
+        bad_rows: is told of rows without a text.
+        start: where to begin; None: at the first input.
+
+    Raises:
+        CorpusError: an input that cannot be read; a bad row; bytes that are not UTF-8.
+        EncodingError: a byte that the vocab lacks; a special token, if `special` is `error`.
+    """
+    splitter, row_splitter = settings.splitters(tokenizer)
+    n_bytes = [source.n_bytes for source in sources]
+    known = sum(n for n in n_bytes if n is not None)
+    threads = resolve_workers(workers)
+    size = BUFFER_BYTES
+    if None not in n_bytes:
+        size = min(size, max(LEAST_BUFFER_BYTES, known // (_BUFFERS_PER_WORKER * threads)))
+        threads = max(1, min(threads, known // LEAST_BUFFER_BYTES))
+    texts = tokenizer.encoder.crew(
+        threads,
+        lambda take: fill_from_files(
+            sources,
+            splitter.finder,
+            take,
+            options=settings.inputs,
+            bad_rows=bad_rows,
+            start=start,
+            row_finder=row_splitter.finder,
+        ),
+        splitter,
+        row_splitter=row_splitter,
+        errors=settings.errors,
+        buffer_bytes=size,
+        in_turns=None not in n_bytes,
+    )
+    if settings.special != "error":
+        yield from texts
+        return
+    for text in texts:
+        _refuse_special(text, tokenizer)
+        yield text
+
+
+def _refuse_special(text: EncodedText, tokenizer: Tokenizer) -> None:
+    """Raise if a text holds a special token."""
+    found = text.encoded.special_ids >= 0
+    if not found.any():
+        return
+    first = int(found.argmax())
+    token_id = int(text.encoded.special_ids[first])
+    place = int(text.encoded.special_ends[first])
+    number = int((text.encoded.range_ends >= place).argmax())
+    name, _ = text.filled.label(number)
+    raise EncodingError(
+        f"{name}: holds the special token {tokenizer.token_bytes(token_id).decode()!r}, which is disallowed; "
+        "to give it its id, or to take it for text, choose special='all' or 'none' (--special)"
+    )
