@@ -7,7 +7,9 @@
     train_sweep                                       text or counts → a tokenizer for each vocab size
     verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
-    InputOptions                                      how files of text and rows are read
+    encode_to_files, count_tokens                     corpora → training files; tokens only counted
+    InputOptions, EncodeSettings, OutputSettings      how files are read, encoded, written
+    open_dataset, verify_dataset                      training files read back, and checked
     Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     )
     from bpenb.corpus import InputOptions
     from bpenb.counting import WordCounts, Workforce
-    from bpenb.encoding import Tokenizer
+    from bpenb.dataset import open_dataset, verify_dataset
+    from bpenb.encoding import StreamDecoder, Tokenizer
     from bpenb.errors import BpenbError
+    from bpenb.preparing import EncodeSettings, OutputSettings, count_tokens, encode_to_files
     from bpenb.progress import Progress
     from bpenb.sweep import train_sweep
     from bpenb.sweep_table import Sweep
@@ -42,8 +46,11 @@ __version__ = "0.1.0"
 __all__ = [
     "BpenbError",
     "Checkpoint",
+    "EncodeSettings",
     "InputOptions",
+    "OutputSettings",
     "Progress",
+    "StreamDecoder",
     "Sweep",
     "Tokenizer",
     "Verification",
@@ -52,24 +59,31 @@ __all__ = [
     "__version__",
     "apply_merges",
     "count_to_file",
+    "count_tokens",
     "count_words",
     "count_words_from_iterator",
+    "encode_to_files",
     "learn_merges",
     "merge_counts",
     "merge_to_file",
+    "open_dataset",
     "train",
     "train_bpe",
     "train_from_counts",
     "train_from_iterator",
     "train_sweep",
     "verify",
+    "verify_dataset",
 ]
 
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
+    "EncodeSettings": "bpenb.preparing",
     "InputOptions": "bpenb.corpus",
+    "OutputSettings": "bpenb.preparing",
     "Progress": "bpenb.progress",
+    "StreamDecoder": "bpenb.encoding",
     "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",
     "Verification": "bpenb.verification",
@@ -77,13 +91,17 @@ _HOMES = {
     "Workforce": "bpenb.counting",
     "apply_merges": "bpenb.training",
     "count_to_file": "bpenb.api_counts",
+    "count_tokens": "bpenb.preparing",
     "count_words": "bpenb.api_counts",
     "count_words_from_iterator": "bpenb.api_counts",
+    "encode_to_files": "bpenb.preparing",
     "learn_merges": "bpenb.training",
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",
+    "open_dataset": "bpenb.dataset",
     "train_sweep": "bpenb.sweep",
     "verify": "bpenb.verification",
+    "verify_dataset": "bpenb.dataset",
 }
 
 

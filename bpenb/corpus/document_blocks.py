@@ -16,7 +16,12 @@ __all__ = ["fill_from_documents"]
 
 
 def fill_from_documents(
-    batches: Iterable[list[bytes]], finder: CutFinder, take_room: TakeRoom, *, start: Place | None = None
+    batches: Iterable[list[bytes]],
+    finder: CutFinder,
+    take_room: TakeRoom,
+    *,
+    start: Place | None = None,
+    item_name: str = "document",
 ) -> Iterator[FilledRoom]:
     """Yield buffers with whole documents; a document larger than a buffer is cut at safe places.
 
@@ -25,8 +30,9 @@ def fill_from_documents(
         finder: of the split pattern and special tokens.
         take_room: returns a free buffer; waits for one if need be.
         start: place of a range of an earlier run to begin at; the ranges are those that followed.
+        item_name: what a document is called in messages.
     """
-    filled = FilledRoom(take_room())
+    filled = FilledRoom(take_room(), item_name)
     parts: list[bytes] = []
     number = cut_before = 0  # of the batch's first document; bytes of it that are left out
     if start is not None:
@@ -55,13 +61,13 @@ def fill_from_documents(
                 continue
             if filled.n_ranges:
                 yield _join(filled, parts)
-                filled, parts = FilledRoom(take_room()), []
+                filled, parts = FilledRoom(take_room(), item_name), []
             if cut_before or len(batch[done]) > filled.room.capacity:
                 text = batch[done][cut_before:] if cut_before else batch[done]
                 for first, end in finder.spans(text, filled.room.capacity // 2):
                     if filled.n_ranges:
                         yield _join(filled, parts)
-                        filled = FilledRoom(take_room())
+                        filled = FilledRoom(take_room(), item_name)
                     place = Place(0, number + done, cut_before + first)
                     filled.add_part(end - first, None, place, ends_document=end == len(text))
                     parts = [text[first:end]]

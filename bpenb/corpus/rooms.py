@@ -70,14 +70,18 @@ class FilledRoom:
     """A buffer with ranges of text; each is a document, or a stretch of one between safe cuts.
 
     Attributes:
-        room: the buffer.
         n_bytes: bytes in use.
         n_disk_bytes: bytes of the inputs on disk that were read for it (of documents: their bytes).
         holds_rows: whether its ranges are rows: text and rows share no buffer.
+
+    Args:
+        room: the buffer.
+        item_name: what an item of an iterable is called in messages.
     """
 
-    def __init__(self, room: TextRoom) -> None:
+    def __init__(self, room: TextRoom, item_name: str = "document") -> None:
         self.room = room
+        self._item_name = item_name
         self.n_bytes = 0
         self.n_disk_bytes = 0
         self.holds_rows = False
@@ -195,7 +199,11 @@ class FilledRoom:
     def label(self, range: int) -> tuple[str, int]:
         """Return the name of a range's input, row or document, and the bytes of that before it."""
         run, unit = self._unit(range)
-        names = {"text": run.name, "row": f"{run.name}, row {unit + 1}", "document": f"document {unit}"}
+        names = {
+            "text": run.name,
+            "row": f"{run.name}, row {unit + 1}",
+            "document": f"{self._item_name} {unit}",
+        }
         return names[run.what], run.offset
 
     def place(self, range: int) -> Place:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 from bpenb._arrays import IdArray
+from bpenb.corpus import Files
+from bpenb.encoding.batches import RaggedIds, encode_ragged
 from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.id_arrays import Ids
+from bpenb.encoding.model_facts import ModelFacts
 from bpenb.encoding.offsets import Encoding, with_offsets
 from bpenb.encoding.special_choice import Names, SpecialChoice
 from bpenb.encoding.stream_decoder import StreamDecoder
@@ -17,10 +21,14 @@ from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
 
+if TYPE_CHECKING:
+    from bpenb.dataset import Manifest
+    from bpenb.preparing import EncodedFiles
+
 __all__ = ["Tokenizer"]
 
 
-class Tokenizer:
+class Tokenizer(ModelFacts):
     """Encodes text to token ids and decodes ids to text, exactly as its merges say.
 
     It never changes, may be used from several threads at once, and pickles. The special tokens
@@ -137,42 +145,7 @@ class Tokenizer:
 
         save_folder(self._model, path, self._report, force)
 
-    # --- what it is -------------------------------------------------------------------------------
-
-    @property
-    def model(self) -> BPEModel:
-        """The checked model behind it."""
-        return self._model
-
-    @property
-    def report(self) -> Mapping[str, Any] | None:
-        """What training measured; None if it was not trained here."""
-        return self._report
-
-    @property
-    def pattern(self) -> SplitPattern:
-        """The split pattern."""
-        return self._model.pattern
-
-    @property
-    def n_vocab(self) -> int:
-        """Highest id + 1; ids may have holes."""
-        return self._model.n_vocab
-
-    @property
-    def vocab(self) -> dict[int, bytes]:
-        """The bytes of every id, special tokens included; a new dict each time."""
-        return self._model.vocab()
-
-    @property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """The merges as pairs of bytes, by rank; a new list each time."""
-        return self._model.merge_pairs()
-
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The ids of the special tokens, in order; a new dict each time."""
-        return dict(self._model.special_tokens)
+    # --- what is behind it -------------------------------------------------------------------------
 
     @property
     def encoder(self) -> Encoder:
@@ -183,10 +156,6 @@ class Tokenizer:
     def decoder(self) -> Decoder:
         """The driver of the way back; for streams."""
         return self._decoder
-
-    def __repr__(self) -> str:
-        n_special = len(self._model.special_tokens)
-        return f"Tokenizer(n_vocab={self.n_vocab}, special_tokens={n_special}, pattern={str(self.pattern)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._model, self._report)
@@ -261,22 +230,68 @@ class Tokenizer:
         *,
         allowed_special: Names | None = None,
         disallowed_special: Names | None = None,
+        workers: int | None = None,
     ) -> list[list[int]]:
         """Return the token ids of each text; each is a text of its own, encoded as by `encode`.
+
+        Args and Raises: as of `encode_batch_ragged`.
+        """
+        ids, offsets = self.encode_batch_ragged(
+            texts, allowed_special=allowed_special, disallowed_special=disallowed_special, workers=workers
+        )
+        flat, bounds = ids.tolist(), offsets.tolist()
+        return [flat[start:end] for start, end in pairwise(bounds)]
+
+    def encode_batch_ragged(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: Names | None = None,
+        disallowed_special: Names | None = None,
+        workers: int | None = None,
+    ) -> RaggedIds:
+        """Return the token ids of many texts as two arrays: ids (uint16 or uint32) and offsets.
+
+        Args:
+            texts: a list, or an iterable, which is read as it is needed.
+            allowed_special, disallowed_special: as of `encode`.
+            workers: threads; None: as many as there are processors.
 
         Raises:
             EncodingError: as in `encode`, with the number of the text.
             TypeError: a single str, or an item that is none.
+
+        Example:
+            >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(b"t", b"h")])
+            >>> ids, offsets = tokenizer.encode_batch_ragged(["the", "", "th"])
+            >>> ids.tolist(), offsets.tolist()
+            ([256, 101, 256], [0, 2, 2, 3])
         """
-        if isinstance(texts, (str, bytes)):
-            raise TypeError(f"texts must be an iterable of str, not one {type(texts).__name__}")
-        encoded = []
-        for number, text in enumerate(texts):
-            name = f"text {number}"
-            data = utf8_bytes(text, name)
-            splitter = self._special_choice.splitter(text, allowed_special, disallowed_special, name)
-            encoded.append(self._encoder.encode(data, splitter, name).tolist())
-        return encoded
+        return encode_ragged(
+            self._encoder, texts, self._special_choice, allowed_special, disallowed_special, workers
+        )
+
+    def encode_files(
+        self, inputs: Files, out: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Manifest | EncodedFiles:
+        """Encode files of any kind into training files, or into one array in memory.
+
+        Args:
+            inputs: files, globs, folders; text, jsonl, parquet, compressed or not.
+            out: a file, or with shards or splits a folder; None: nothing is written.
+            **options: the settings of `bpenb.EncodeSettings` (append_eot, val_fraction, shuffle, …) and
+                `bpenb.OutputSettings` (format, shard_tokens, …) by name; workers, resume, force, progress.
+
+        Returns:
+            The manifest of what was written; or `EncodedFiles(ids, document_offsets)`.
+
+        Raises:
+            CorpusError, EncodingError, OutputError: as of `bpenb.encode_to_files`.
+            TypeError: an unknown option.
+        """
+        from bpenb.preparing import encode_files  # outward: the one method that calls the whole pipeline
+
+        return encode_files(self, inputs, out, **options)
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         """Yield the token ids of strings joined to one text, whatever the cuts between them.

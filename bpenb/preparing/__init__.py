@@ -12,6 +12,7 @@ from bpenb.preparing.counting import FileTokens, TokenCounts, count_tokens
 from bpenb.preparing.door import (
     EncodedFiles,
     OutputSettings,
+    encode_files,
     encode_to_arrays,
     encode_to_files,
     encode_to_stream,
@@ -25,6 +26,7 @@ __all__ = [
     "OutputSettings",
     "TokenCounts",
     "count_tokens",
+    "encode_files",
     "encode_to_arrays",
     "encode_to_files",
     "encode_to_stream",

@@ -35,7 +35,8 @@ from bpenb.preparing.run import DatasetRun, Job
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
-__all__ = ["EncodedFiles", "OutputSettings", "encode_to_arrays", "encode_to_files", "encode_to_stream"]
+__all__ = ["EncodedFiles", "OutputSettings", "encode_files", "encode_to_arrays", "encode_to_files",
+           "encode_to_stream"]  # fmt: skip
 
 
 class OutputSettings(NamedTuple):
@@ -284,3 +285,47 @@ def encode_to_stream(
         ):
             out.write(ids)
         return out.n_ids
+
+
+def encode_files(
+    tokenizer: Tokenizer,
+    inputs: Files,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: ProgressOption | Reporter = None,
+    **options: Any,
+) -> Manifest | EncodedFiles:
+    """Encode files into `out`, or into one array: `Tokenizer.encode_files`.
+
+    Args:
+        tokenizer, inputs, out, workers, resume, force, progress: as of `encode_to_files`.
+        **options: those of `EncodeSettings` and `OutputSettings` by name.
+
+    Raises:
+        TypeError: an unknown option, or one that only files have.
+    """
+    of_output = {name: options.pop(name) for name in OutputSettings._fields if name in options}
+    unknown = sorted(options.keys() - EncodeSettings.__dataclass_fields__.keys())
+    if unknown:
+        raise TypeError(f"unknown option {unknown[0]!r}")
+    settings = EncodeSettings(**options)
+    if out is not None:
+        return encode_to_files(
+            tokenizer,
+            inputs,
+            out,
+            settings,
+            OutputSettings(**of_output),
+            workers=workers,
+            resume=resume,
+            force=force,
+            progress=progress,
+        )
+    if of_output or resume or force:
+        raise TypeError(
+            "without out nothing is written, so there is no format, no shards, and nothing to resume"
+        )
+    return encode_to_arrays(tokenizer, inputs, settings, workers=workers, progress=progress)

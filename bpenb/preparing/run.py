@@ -108,7 +108,9 @@ class DatasetRun:
             (source.n_bytes or 0) * (1 if source.kind.has_byte_ranges else _UNPACKED)
             for source in self._job.sources
         )
-        return n_buckets_for(unpacked // 2, self._job.settings.memory)  # two bytes an id, and four bytes of text or so
+        return n_buckets_for(
+            unpacked // 2, self._job.settings.memory
+        )  # two bytes an id, and four bytes of text or so
 
     def save(self, place: Place | None, bucket: int = 0) -> None:
         """Bring all to the disk, and say in the journal where we stand."""
