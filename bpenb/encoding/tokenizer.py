@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from bpenb._arrays import IdArray
 from bpenb.corpus import Files
 from bpenb.encoding.batches import RaggedIds, encode_ragged
 from bpenb.encoding.decoder import Decoder
+from bpenb.encoding.decoding import Decoding
 from bpenb.encoding.encoder import Encoder
-from bpenb.encoding.id_arrays import Ids
 from bpenb.encoding.model_facts import ModelFacts
 from bpenb.encoding.offsets import Encoding, with_offsets
 from bpenb.encoding.special_choice import Names, SpecialChoice
-from bpenb.encoding.stream_decoder import StreamDecoder
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tokenizer"]
 
 
-class Tokenizer(ModelFacts):
+class Tokenizer(ModelFacts, Decoding):
     """Encodes text to token ids and decodes ids to text, exactly as its merges say.
 
     It never changes, may be used from several threads at once, and pickles. The special tokens
@@ -151,11 +150,6 @@ class Tokenizer(ModelFacts):
     def encoder(self) -> Encoder:
         """The driver behind it; for streams."""
         return self._encoder
-
-    @property
-    def decoder(self) -> Decoder:
-        """The driver of the way back; for streams."""
-        return self._decoder
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._model, self._report)
@@ -313,40 +307,6 @@ class Tokenizer(ModelFacts):
         """
         for ids in encode_items(self._encoder, iterable):
             yield from ids.tolist()
-
-    # --- decoding ---------------------------------------------------------------------------------
-
-    def decode(self, ids: Ids) -> str:
-        """Return the text of token ids; bytes that are not UTF-8 become U+FFFD.
-
-        Args:
-            ids: a list, an iterator, or a one-dimensional array of any integer dtype.
-
-        Raises:
-            UnknownTokenError: an id that no token has; the message names it.
-            TypeError: an item that is no integer (a bool is none).
-        """
-        return self.decode_bytes(ids).decode("utf-8", errors="replace")
-
-    def decode_bytes(self, ids: Ids) -> bytes:
-        """Return the exact bytes of token ids.
-
-        Args and Raises: as in `decode`.
-        """
-        return self._decoder.decode(ids)
-
-    def stream_decoder(self, errors: Literal["replace", "strict"] = "replace") -> StreamDecoder:
-        """Return a decoder for ids as they come, which holds back incomplete characters."""
-        return StreamDecoder(self._decoder, errors)
-
-    def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of one token.
-
-        Raises:
-            UnknownTokenError: no token has this id.
-            TypeError: not an integer.
-        """
-        return self._decoder.token_bytes(token_id)
 
 
 def _unpickle(model: BPEModel, report: Mapping[str, Any] | None) -> Tokenizer:
