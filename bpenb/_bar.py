@@ -107,7 +107,8 @@ class _Line:
         from rich.text import Text
 
         progress = self._progress
-        yield Text(f"{progress.phase:<6} ", style="bold", end="")
+        phase = f"{progress.phase:<6} "
+        yield Text(phase, style="bold", end="")
         yield ProgressBar(
             total=progress.total or (1 if progress.finished else None),
             completed=progress.done if progress.total else 1,
@@ -116,7 +117,7 @@ class _Line:
         )
         figures = [describe(progress).partition(": ")[2]] if progress.finished else _figures(progress)
         text = Text("  " + "  ".join(figures), end="", no_wrap=True)
-        text.truncate(max(0, options.max_width - BAR_WIDTH - 8), overflow="ellipsis")
+        text.truncate(max(0, options.max_width - BAR_WIDTH - len(phase) - 1), overflow="ellipsis")
         yield text
 
 

@@ -18,10 +18,13 @@ class Progress:
     """Where a piece of long work stands.
 
     Attributes:
-        phase: `count`, `merge`, `encode` or `decode`.
+        phase: of training `count`, `merge`, `replay` (several sizes), `check` (`--verify`); of encoding
+            `encode` and `shuffle`; `decode`; of datasets `verify`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
-        unit: `bytes` (of files: as they lie on disk), `merges` or `tokens`.
+        unit: `bytes` (count, encode, verify; of files: as they lie on disk), `merges` (merge, check),
+            `words` (replay), `tokens` (decode), or `buckets` (shuffle), the shares that documents are
+            put in order by.
         seconds: since the phase began.
         details: further figures by name (words, pretokens, last count, …).
         finished: whether this is the last report of its phase.

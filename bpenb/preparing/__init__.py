@@ -12,6 +12,7 @@ from bpenb.preparing.counting import FileTokens, TokenCounts, count_tokens
 from bpenb.preparing.door import (
     EncodedFiles,
     OutputSettings,
+    StreamedTokens,
     encode_files,
     encode_to_arrays,
     encode_to_files,
@@ -24,6 +25,7 @@ __all__ = [
     "EncodedFiles",
     "FileTokens",
     "OutputSettings",
+    "StreamedTokens",
     "TokenCounts",
     "count_tokens",
     "encode_files",

@@ -53,10 +53,12 @@ class TokenCounts:
     Attributes:
         files: of each input, in order.
         n_bad_rows: rows that were left out.
+        first_bad_row: where the first of them is, and what is wrong with it; empty if there is none.
     """
 
     files: tuple[FileTokens, ...]
     n_bad_rows: int = 0
+    first_bad_row: str = ""
 
     @property
     def total(self) -> FileTokens:
@@ -130,4 +132,5 @@ def count_tokens(
         reporter.update(done, tokens=int(sums.sums[1].sum()))
     reporter.finish(done, tokens=int(sums.sums[1].sum()))
     rows = zip(sources, sums.sums.T.tolist(), strict=True)
-    return TokenCounts(tuple(FileTokens(source.name, *row) for source, row in rows), bad_rows.n_skipped)
+    files = tuple(FileTokens(source.name, *row) for source, row in rows)
+    return TokenCounts(files, bad_rows.n_skipped, bad_rows.first)

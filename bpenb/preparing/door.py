@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +35,8 @@ from bpenb.preparing.run import DatasetRun, Job
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
-__all__ = ["EncodedFiles", "OutputSettings", "encode_files", "encode_to_arrays", "encode_to_files",
-           "encode_to_stream"]  # fmt: skip
+__all__ = ["EncodedFiles", "OutputSettings", "StreamedTokens", "encode_files", "encode_to_arrays",
+           "encode_to_files", "encode_to_stream"]  # fmt: skip
 
 
 class OutputSettings(NamedTuple):
@@ -65,6 +65,24 @@ class EncodedFiles(NamedTuple):
 
     ids: npt.NDArray[Any]
     document_offsets: Int64Array
+
+
+class StreamedTokens(NamedTuple):
+    """What went to a stream.
+
+    Attributes:
+        tokens: ids.
+        documents: how many there were.
+        text_bytes: of the text, unpacked.
+        n_bad_rows: rows that were left out.
+        first_bad_row: where the first of them is, and what is wrong with it; empty if there is none.
+    """
+
+    tokens: int
+    documents: int
+    text_bytes: int
+    n_bad_rows: int
+    first_bad_row: str
 
 
 # --- to files -------------------------------------------------------------------------------------
@@ -160,8 +178,12 @@ def encode_to_files(
     try:
         run.open(state)
         return run.run()
-    except BaseException:
-        run.abandon()
+    except BaseException as error:
+        if run.abandon():
+            error.add_note(
+                f"{names.path}: what was done is kept; the same with --resume (resume=True) goes on from "
+                "there, with --force (force=True) it starts anew"
+            )
         raise
 
 
@@ -213,8 +235,8 @@ def _blocks(
     settings: EncodeSettings,
     workers: int | None,
     reporter: Reporter,
-) -> Iterator[TokenBlock]:
-    """Yield the ids of inputs in order, with a bar."""
+) -> Generator[TokenBlock, None, StreamedTokens]:
+    """Yield the ids of inputs in order, with a bar; return their sums."""
     if settings.shuffle or settings.val_fraction:
         raise OutputError("shuffle and val_fraction are for datasets in files; name an output (out, -o)")
     finder = DocumentFinder(
@@ -223,15 +245,17 @@ def _blocks(
     bad_rows = BadRows(settings.inputs.skip_bad_rows)
     sizes = [source.n_bytes for source in sources]
     reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
-    done = n_tokens = 0
+    done = n_tokens = n_documents = n_text_bytes = 0
     for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
         block = finder.find(text)
         yield block
         done += text.filled.n_disk_bytes
         n_tokens += len(block.ids)
+        n_documents += len(block.document_ends)
+        n_text_bytes += text.filled.n_bytes
         reporter.update(done, tokens=n_tokens)
-    details = {"bad_rows": bad_rows.n_skipped} if bad_rows.n_skipped else {}
-    reporter.finish(done, tokens=n_tokens, **details)
+    reporter.finish(done, tokens=n_tokens)
+    return StreamedTokens(n_tokens, n_documents, n_text_bytes, bad_rows.n_skipped, bad_rows.first)
 
 
 def encode_to_arrays(
@@ -272,19 +296,30 @@ def encode_to_stream(
     *,
     workers: int | None = None,
     progress: ProgressOption | Reporter = None,
-) -> int:
-    """Encode files into one .npy on standard output (`-`) or an open stream; returns the number of ids.
+) -> StreamedTokens:
+    """Encode files into one .npy on standard output (`-`) or an open stream.
+
+    Args:
+        tokenizer, inputs, settings, workers, progress: as of `encode_to_files`.
+        stream: `-`, or an open binary stream.
+
+    Returns:
+        How many tokens and documents there were.
 
     Raises:
         OutputError: a terminal, or a stream that cannot be written.
     """
-    sources = resolve_sources(inputs)
+    blocks = _blocks(
+        tokenizer, resolve_sources(inputs), settings or EncodeSettings(), workers, make_reporter(progress)
+    )
     with NpyWriter(stream, tokenizer.n_vocab) as out:
-        for ids, _ in _blocks(
-            tokenizer, sources, settings or EncodeSettings(), workers, make_reporter(progress)
-        ):
-            out.write(ids)
-        return out.n_ids
+        while True:
+            try:
+                block = next(blocks)
+            except StopIteration as end:
+                told: StreamedTokens = end.value
+                return told
+            out.write(block.ids)
 
 
 def encode_files(

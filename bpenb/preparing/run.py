@@ -63,7 +63,7 @@ class DatasetRun:
         self._router: OneSplit | TwoSplits
         self._shuffler: Shuffler | None = None
         self._start: Place | None = None
-        self._n_text_bytes = self._n_disk_bytes = self._first_bucket = 0
+        self._n_text_bytes = self._n_disk_bytes = self._n_tokens = self._first_bucket = 0
         self._phase = "encode"
         self._stamps = [_stamp(source) for source in job.sources]
         self._last_saved = time.monotonic()
@@ -93,6 +93,7 @@ class DatasetRun:
         self._phase, self._first_bucket = state["phase"], state["bucket"]
         self._start = Place(*state["place"]) if state["place"] else None
         self._n_text_bytes, self._n_disk_bytes = state["n_text_bytes"], state["n_disk_bytes"]
+        self._n_tokens = state["n_tokens"]
         self._bad_rows.n_skipped, self._bad_rows.first = state["bad_rows"]
         self._finder.state = state["finder"]
         if isinstance(self._router, TwoSplits) and state["router"] is not None:
@@ -124,6 +125,7 @@ class DatasetRun:
                 "place": list(place) if place is not None else None,
                 "n_text_bytes": self._n_text_bytes,
                 "n_disk_bytes": self._n_disk_bytes,
+                "n_tokens": self._n_tokens,
                 "bad_rows": [self._bad_rows.n_skipped, self._bad_rows.first],
                 "finder": self._finder.state,
                 "router": self._router.state,
@@ -164,7 +166,7 @@ class DatasetRun:
                 self.save(text.filled.place(0))
             self._take(text)
             done += text.filled.n_disk_bytes
-            self._reporter.update(done, tokens=sum(w.n_tokens for w in self._writers.values()))
+            self._reporter.update(done, tokens=self._n_tokens)
         self._n_disk_bytes = done
         self._phase = "shuffle" if self._shuffler else "publish"
         if self._shuffler is not None:
@@ -172,12 +174,13 @@ class DatasetRun:
         else:
             self._router.finish()
         self._check_inputs()
-        self._reporter.finish(done, tokens=sum(w.n_tokens for w in self._writers.values()))
+        self._reporter.finish(done, tokens=self._n_tokens)
 
     def _take(self, text: EncodedText) -> None:
         block = self._finder.find(text)
         (self._shuffler or self._router).write(block)
         self._n_text_bytes += text.filled.n_bytes
+        self._n_tokens += len(block.ids)
 
     def _write_shuffled(self) -> None:
         assert self._shuffler is not None
@@ -214,7 +217,10 @@ class DatasetRun:
 
     def _manifest(self) -> Manifest:
         job = self._job
-        counts = {"bad_rows": self._bad_rows.n_skipped} if self._bad_rows.n_skipped else {}
+        bad_rows = self._bad_rows
+        counts = (
+            {"bad_rows": bad_rows.n_skipped, "first_bad_row": bad_rows.first} if bad_rows.n_skipped else {}
+        )
         return Manifest(
             tokenizer=model_digest(job.tokenizer.model),
             n_vocab=job.layout.n_vocab,
@@ -236,17 +242,22 @@ class DatasetRun:
         if self._journal is not None:
             self._journal.remove()
 
-    def abandon(self) -> None:
-        """After an error: keep what the journal knows of, if that is worth going on from; else remove all."""
+    def abandon(self) -> bool:
+        """After an error: keep what the journal knows of, if that is worth going on from; else remove all.
+
+        Returns:
+            Whether it is kept.
+        """
         if self._has_progress:
             for writer in self._writers.values():
                 writer.close()
             if self._shuffler is not None:
                 self._shuffler.close()
-            return
+            return True
         for writer in self._writers.values():
             writer.discard()
         self.clean_up()
+        return False
 
 
 def _stamp(source: Source) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
+__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "TokenFiles", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -43,6 +43,24 @@ class IdDtype(StrEnum):
 
     U2 = "u2"
     U4 = "u4"
+
+
+class Specials(StrEnum):
+    """What becomes of special tokens in a text."""
+
+    ALL = "all"
+    NONE = "none"
+    ERROR = "error"
+
+
+class TokenFiles(StrEnum):
+    """The formats of training files."""
+
+    NPY = "npy"
+    BIN = "bin"
+    LLMC = "llmc"
+    MEGATRON = "megatron"
+    DATATROVE = "datatrove"
 
 
 class Ties(StrEnum):

@@ -24,7 +24,8 @@ def warn_of_bad_rows(report: Mapping[str, Any]) -> None:
     """Say how many bad rows were skipped, if any were."""
     inputs = report.get("inputs") or {}
     if n_rows := inputs.get("n_bad_rows"):
-        _messages.warning(f"{n_rows:,} bad rows were skipped; the first is {inputs['first_bad_row']}")
+        rows = f"{n_rows:,} bad rows were" if n_rows > 1 else "1 bad row was"
+        _messages.warning(f"{rows} skipped; the first is {inputs['first_bad_row']}")
 
 
 def _separator(inputs: Mapping[str, Any] | None) -> str:

@@ -12,12 +12,13 @@ import typer
 
 from bpenb_cli._reading import INPUTS_HELP
 
-__all__ = ["CapOption", "InputsArgument", "MinWordCountOption", "SampleOption", "SeedOption", "read_weight",
-           "taken", "weighted_files"]  # fmt: skip
+__all__ = ["WEIGHTED_INPUTS_HELP", "CapOption", "InputsArgument", "MinWordCountOption", "SampleOption",
+           "SeedOption", "read_weight", "taken", "weighted_files"]  # fmt: skip
 
+WEIGHTED_INPUTS_HELP = f"{INPUTS_HELP} wiki.txt=3 counts three times."
 InputsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="INPUT", help=INPUTS_HELP, show_default=False),
+    typer.Argument(metavar="INPUT", help=WEIGHTED_INPUTS_HELP, show_default=False),
 ]
 CapOption = Annotated[
     str | None,

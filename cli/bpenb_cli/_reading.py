@@ -1,4 +1,4 @@
-"""How texts and rows are read and by whom: options that `train` and `count` share."""
+"""How texts and rows are read and by whom: options that `train`, `count` and `encode` share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ __all__ = ["INPUTS_HELP", "FieldOption", "SeparatorOption", "SkipBadRowsOption",
            "unescape"]  # fmt: skip
 
 INPUTS_HELP = (
-    "Text (UTF-8), .jsonl or .parquet files, also .gz and .zst; globs; folders; `-` is standard input. "
-    "wiki.txt=3 counts three times."
+    "Text (UTF-8), .jsonl or .parquet files, also .gz and .zst; globs; folders; `-` is standard input."
 )
 FieldOption = Annotated[
     str, typer.Option("--field", metavar="NAME", help="The field of a row, or the column, with the text.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bpenb_cli._amounts import read_amount
 from bpenb_cli._choices import Ties
 
 __all__ = ["EvalOption", "TiesOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]
@@ -42,17 +42,15 @@ VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Hold the result against slow, simple code before it is saved.")
 ]
 
-_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
-
 
 def _parse_size(text: str) -> int:
-    found = re.fullmatch(r"(-?[0-9]+)([km]?)", text.strip().lower())
-    if found is None:
+    size = read_amount(text)
+    if size is None:
         raise typer.BadParameter(
             f"--vocab-size: {text.strip()!r} is not an integer such as 32000, 32k or 1m, nor several "
             "with commas between them"
         )
-    return int(found[1]) * _FACTORS[found[2]]
+    return size
 
 
 def parse_vocab_sizes(text: str, eval_files: Sequence[Path] | None = None) -> list[int]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bpenb_cli import _messages
-from bpenb_cli._mixture import weighted_files
-from bpenb_cli._reading import INPUTS_HELP
+from bpenb_cli._mixture import WEIGHTED_INPUTS_HELP, weighted_files
 
 if TYPE_CHECKING:
     from bpenb import WordCounts
@@ -19,7 +18,7 @@ __all__ = ["FromCountsOption", "TrainInputsArgument", "prepare_source", "trainin
 
 TrainInputsArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="INPUT", help=INPUTS_HELP, show_default=False),
+    typer.Argument(metavar="INPUT", help=WEIGHTED_INPUTS_HELP, show_default=False),
 ]
 FromCountsOption = Annotated[
     Path | None,
