@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,12 +69,14 @@ class DatasetRun:
         self._stamps = [_stamp(source) for source in job.sources]
         self._last_saved = time.monotonic()
         self._has_progress = False  # the journal tells of more than a beginning
+        self._made_folder = False
 
     # --- what there is ------------------------------------------------------------------------------
 
     def open(self, state: dict[str, Any] | None) -> None:
         """Begin, or go on from a state of the journal."""
         job, settings = self._job, self._job.settings
+        self._made_folder = job.plan.is_folder and not job.plan.path.exists()
         for split, plan in job.plan.splits.items():
             known = state["writers"][split] if state else None
             self._writers[split] = SplitWriter.reopen(known) if known else SplitWriter(plan, job.layout)
@@ -257,6 +260,9 @@ class DatasetRun:
         for writer in self._writers.values():
             writer.discard()
         self.clean_up()
+        if self._made_folder:
+            with suppress(OSError):  # somebody else put something there meanwhile
+                self._job.plan.path.rmdir()
         return False
 
 

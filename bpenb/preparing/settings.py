@@ -15,7 +15,7 @@ __all__ = ["EncodeSettings", "SpecialOption", "find_end_of_text"]
 
 SpecialOption: TypeAlias = Literal["all", "none", "error"]
 
-LEAST_MEMORY = 1 << 24
+LEAST_MEMORY = 16_000_000
 _USUAL_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>")
 
 

@@ -11,6 +11,8 @@ import bpenb
 import pytest
 from tests.cli.running import TEXT, Result, command, environment
 
+from bpenb_cli.main import run as run_command
+
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Callable[..., Result]:
@@ -26,6 +28,22 @@ def cli(tmp_path: Path) -> Callable[..., Result]:
             timeout=300,
         )
         return Result(done.returncode, done.stdout, done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Callable[..., Result]:
+    """Run `bpenb ARGUMENTS` in this process, in the test's folder: the same, without the start of Python."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BPENB_TOKENIZER", raising=False)
+
+    def run(*arguments: str | os.PathLike[str]) -> Result:
+        code = run_command([os.fspath(argument) for argument in arguments])
+        captured = capfdbinary.readouterr()
+        return Result(code, captured.out, captured.err.decode())
 
     return run
 

@@ -22,7 +22,7 @@ Cli = Callable[..., Result]
         ([], "Missing command"),
         (["trian"], "trian"),
         (["train"], "INPUT"),
-        (["encode"], "FILE"),
+        (["encode"], "INPUT"),
         (["train", "corpus.txt", "--vocab", "many"], "--vocab"),
         (["train", "corpus.txt", "--vocab-size", "many"], "integer"),
         (["train", "corpus.txt", "--ties", "rust"], "huggingface"),
