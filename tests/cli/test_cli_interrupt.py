@@ -130,6 +130,41 @@ def test_an_encoding_that_is_interrupted(tmp_path: Path, large: Path, trained: P
     assert _group_is_gone(process.pid)
 
 
+@pytest.mark.parametrize("moment", ["start", "encode"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "options",
+    [["ids.npy"], ["data", "--shard-tokens", "100k"], ["data", "--val-fraction", "0.1", "--shuffle"]],
+)
+def test_training_files_that_are_interrupted(
+    tmp_path: Path, large: Path, trained: Path, number: int, moment: str, options: list[str]
+) -> None:
+    """Nothing is kept of a run that had hardly begun."""
+    process = _start(tmp_path, "encode", large, "-t", trained, "--progress", "json", "-o", *options)
+    if moment == "start":
+        time.sleep(0.4)
+        assert process.poll() is None
+    else:
+        _wait_for(process, moment)
+    seconds, err = _interrupt(process, number, group=number == signal.SIGINT)
+    assert process.returncode in ENDS, err
+    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
+    assert "Traceback" not in err
+    assert "--resume" not in err
+    assert seconds < SECONDS
+    assert list(tmp_path.iterdir()) == []
+    assert _group_is_gone(process.pid)
+
+
+def test_a_count_of_tokens_that_is_interrupted(tmp_path: Path, large: Path, trained: Path) -> None:
+    process = _start(tmp_path, "encode", large, "-t", trained, "--count-only", "--progress", "json")
+    _wait_for(process, "encode")
+    seconds, err = _interrupt(process, signal.SIGINT, group=True)
+    assert process.returncode in ENDS, err
+    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
+    assert seconds < SECONDS
+
+
 def test_an_interrupt_that_is_lost_is_raised_again(tmp_path: Path) -> None:
     """Here it is swallowed, as by a bare `except` in another package's import."""
     code = """
