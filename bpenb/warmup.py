@@ -17,7 +17,7 @@ __all__ = ["ROOMS", "is_warm", "noticed_compiling", "warmup"]
 
 # Seconds to compile what a run with one split pattern needs of each room (empty cache, 2 cores):
 # what a first run says it may take.
-ROOMS: dict[str, float] = {"counting": 7, "training": 7, "encoding": 3}
+ROOMS: dict[str, float] = {"counting": 7, "training": 7, "encoding": 5, "preparing": 1}
 
 
 def _door(room: str) -> Any:

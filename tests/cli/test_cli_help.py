@@ -62,7 +62,14 @@ def test_version(cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["train", "--help"], ["demo", "--help"], ["dataset", "show", "--help"]],
+    [
+        ["--help"],
+        ["--version"],
+        ["train", "--help"],
+        ["encode", "--help"],
+        ["demo", "--help"],
+        ["dataset", "show", "--help"],
+    ],
 )
 def test_help_imports_no_heavy_package(arguments: list[str]) -> None:
     code = f"""

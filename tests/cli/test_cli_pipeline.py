@@ -140,7 +140,10 @@ def test_warmup_then_a_training_compiles_nothing(cli: Cli, corpus: Path, tmp_pat
     trained = cli(*small, **cache)
     assert trained.code == 0
     assert "compiling" not in trained.err
-    assert cli("encode", corpus, "--progress", "none", **cache).code == 0
+    for options in ([], ["-o", "data", "--val-fraction", "0.5", "--shuffle"], ["--count-only"]):
+        encoded = cli("encode", corpus, *options, **cache)
+        assert encoded.code == 0
+        assert "compiling" not in encoded.err
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == compiled
 
 
