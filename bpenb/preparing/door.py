@@ -87,6 +87,7 @@ def encode_to_files(
         OutputError: something that is there already, or cannot be written; settings that do not fit.
 
     Example:
+        >>> import numpy as np
         >>> from pathlib import Path
         >>> _ = Path("corpus.txt").write_text("low lower")
         >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"lo"}, [(b"l", b"o")])
