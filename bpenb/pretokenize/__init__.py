@@ -16,7 +16,7 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 if TYPE_CHECKING:
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
     from bpenb.pretokenize.invalid_text import find_invalid_utf8, replace_invalid
-    from bpenb.pretokenize.planes import START
+    from bpenb.pretokenize.planes import PADDING, START
     from bpenb.pretokenize.pretoken_ends import (
         CL100K,
         GPT2,
@@ -45,6 +45,7 @@ __all__ = [
     "LONG",
     "MULTIPLIER",
     "NANOCHAT",
+    "PADDING",
     "QWEN2",
     "SECOND_MULTIPLIER",
     "SHORT",
@@ -77,6 +78,7 @@ __all__ = [
 ]
 
 _COMPILED = {
+    "PADDING": "planes",
     "START": "planes",
     "SegmentFinder": "segments",
     "find_invalid_utf8": "invalid_text",

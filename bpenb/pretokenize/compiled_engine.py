@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bpenb._arrays import ByteArray, Int64Array
-from bpenb._jit import is_compiled
+from bpenb._jit import is_compiled, numbers_may_wrap
 from bpenb.errors import InvalidUtf8Error, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
@@ -186,7 +186,7 @@ class CompiledEngine:
             return False
         if set_breaks(buffer.planes, buffer.n_blocks, segments) >= 0:
             return False
-        with np.errstate(over="ignore"):  # carries run out of a mask; only plain Python says so
+        with numbers_may_wrap():
             self._scan(buffer, segments)
         return True
 
