@@ -74,6 +74,7 @@ class DatasetRun:
     def open(self, state: dict[str, Any] | None) -> None:
         """Begin, or go on from a state of the journal."""
         job, settings = self._job, self._job.settings
+        self._has_progress = state is not None
         for split, plan in job.plan.splits.items():
             known = state["writers"][split] if state else None
             self._writers[split] = SplitWriter.reopen(known) if known else SplitWriter(plan, job.layout)
@@ -89,7 +90,6 @@ class DatasetRun:
         if state is None:
             self.save(None)  # it names the files that a kill would leave
             return
-        self._has_progress = True
         self._phase, self._first_bucket = state["phase"], state["bucket"]
         self._start = Place(*state["place"]) if state["place"] else None
         self._n_text_bytes, self._n_disk_bytes = state["n_text_bytes"], state["n_disk_bytes"]
