@@ -29,7 +29,7 @@ from bpenb.dataset import (
 from bpenb.encoding import Tokenizer
 from bpenb.errors import BpenbError, FormatError, OutputError
 from bpenb.preparing.documents import DocumentFinder, TokenBlock
-from bpenb.preparing.encoding import encode_sources
+from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.run import DatasetRun, Job
 from bpenb.preparing.settings import EncodeSettings
@@ -221,17 +221,9 @@ def _blocks(
         settings.end_of_text(tokenizer), append=settings.append_eot, prepend=settings.prepend_eot
     )
     bad_rows = BadRows(settings.inputs.skip_bad_rows)
-    sizes = [source.n_bytes for source in sources]
-    reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
-    done = n_tokens = 0
-    for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
-        block = finder.find(text)
-        yield block
-        done += text.filled.n_disk_bytes
-        n_tokens += len(block.ids)
-        reporter.update(done, tokens=n_tokens)
-    details = {"bad_rows": bad_rows.n_skipped} if bad_rows.n_skipped else {}
-    reporter.finish(done, tokens=n_tokens, **details)
+    texts = encode_sources(tokenizer, sources, settings, workers, bad_rows)
+    for text in with_progress(texts, sources, bad_rows, reporter):
+        yield finder.find(text)
 
 
 def encode_to_arrays(

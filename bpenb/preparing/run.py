@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from bpenb.corpus import BadRows, Place, Source
 from bpenb.dataset import Manifest, OutputPlan, SplitWriter, TokenLayout, model_digest, publish_dataset
-from bpenb.encoding import EncodedText, Tokenizer
+from bpenb.encoding import Tokenizer
 from bpenb.errors import CorpusError
 from bpenb.preparing.documents import DocumentFinder
-from bpenb.preparing.encoding import encode_sources
+from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.preparing.shuffle import Shuffler, n_buckets_for
@@ -63,7 +63,7 @@ class DatasetRun:
         self._router: OneSplit | TwoSplits
         self._shuffler: Shuffler | None = None
         self._start: Place | None = None
-        self._n_text_bytes = self._n_disk_bytes = self._first_bucket = 0
+        self._n_text_bytes = self._first_bucket = 0
         self._phase = "encode"
         self._stamps = [_stamp(source) for source in job.sources]
         self._last_saved = time.monotonic()
@@ -92,7 +92,7 @@ class DatasetRun:
             return
         self._phase, self._first_bucket = state["phase"], state["bucket"]
         self._start = Place(*state["place"]) if state["place"] else None
-        self._n_text_bytes, self._n_disk_bytes = state["n_text_bytes"], state["n_disk_bytes"]
+        self._n_text_bytes = state["n_text_bytes"]
         self._bad_rows.n_skipped, self._bad_rows.first = state["bad_rows"]
         self._finder.state = state["finder"]
         if isinstance(self._router, TwoSplits) and state["router"] is not None:
@@ -123,7 +123,6 @@ class DatasetRun:
                 "bucket": bucket,
                 "place": list(place) if place is not None else None,
                 "n_text_bytes": self._n_text_bytes,
-                "n_disk_bytes": self._n_disk_bytes,
                 "bad_rows": [self._bad_rows.n_skipped, self._bad_rows.first],
                 "finder": self._finder.state,
                 "router": self._router.state,
@@ -152,32 +151,20 @@ class DatasetRun:
 
     def _encode(self) -> None:
         job = self._job
-        sizes = [source.n_bytes for source in job.sources]
-        total = sum(n or 0 for n in sizes)
-        self._reporter.start("encode", None if None in sizes else total, "bytes")
         texts = encode_sources(
             job.tokenizer, job.sources, job.settings, job.workers, self._bad_rows, self._start
         )
-        done = 0 if self._start is not None else self._n_disk_bytes
-        for text in texts:
+        for text in with_progress(texts, job.sources, self._bad_rows, self._reporter):
             if self._is_due and text.filled.n_ranges:
                 self.save(text.filled.place(0))
-            self._take(text)
-            done += text.filled.n_disk_bytes
-            self._reporter.update(done, tokens=sum(w.n_tokens for w in self._writers.values()))
-        self._n_disk_bytes = done
+            (self._shuffler or self._router).write(self._finder.find(text))
+            self._n_text_bytes += text.filled.n_bytes
         self._phase = "shuffle" if self._shuffler else "publish"
         if self._shuffler is not None:
             self._shuffler.finish()
         else:
             self._router.finish()
         self._check_inputs()
-        self._reporter.finish(done, tokens=sum(w.n_tokens for w in self._writers.values()))
-
-    def _take(self, text: EncodedText) -> None:
-        block = self._finder.find(text)
-        (self._shuffler or self._router).write(block)
-        self._n_text_bytes += text.filled.n_bytes
 
     def _write_shuffled(self) -> None:
         assert self._shuffler is not None

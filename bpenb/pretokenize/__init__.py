@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         make_scan_arrays,
     )
     from bpenb.pretokenize.segments import SegmentFinder
+    from bpenb.pretokenize.starts import ends_in_block
     from bpenb.pretokenize.word_keys import (
         LENGTH_MASK,
         LONG,
@@ -65,6 +66,7 @@ __all__ = [
     "WorkerPool",
     "available_workers",
     "default_start_method",
+    "ends_in_block",
     "find_invalid_utf8",
     "first_invalid",
     "is_known",
@@ -78,6 +80,7 @@ __all__ = [
 ]
 
 _COMPILED = {
+    "ends_in_block": "starts",
     "PADDING": "planes",
     "START": "planes",
     "SegmentFinder": "segments",
