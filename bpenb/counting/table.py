@@ -19,7 +19,7 @@ import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array, zeros_on_lines
 from bpenb._intrinsics import store_u64
-from bpenb._jit import helper, kernel
+from bpenb._jit import helper, kernel, numbers_may_wrap
 from bpenb.counting.gather import gather_tables
 from bpenb.counting.order import HEADER, PADDING
 from bpenb.errors import CountsError
@@ -174,7 +174,7 @@ class WordTable:
         counts = np.ascontiguousarray(word_counts, dtype=np.int64)
         done = 0
         while done < counts.shape[0]:
-            with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+            with numbers_may_wrap():
                 done = int(add_words(self.arrays, text, offsets, counts, done))
             if done < 0:
                 word = text[offsets[-1 - done] : offsets[-done]].tobytes()
@@ -204,7 +204,7 @@ class WordTable:
         n_slots, arena_bytes = self._sizes_with(n_words, n_bytes)
         if n_slots > slots.shape[0]:
             larger = zeros_on_lines((n_slots, 4), np.uint64)
-            with np.errstate(over="ignore"):
+            with numbers_may_wrap():
                 move_slots(slots, larger)
             slots = larger
         if arena_bytes > arena.shape[0]:

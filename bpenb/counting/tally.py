@@ -22,7 +22,7 @@ from bpenb._intrinsics import prefetch, trailing_zeros
 from bpenb._jit import helper, kernel
 from bpenb.counting.order import HEADER, PADDING
 from bpenb.counting.table import add_keyed_word, add_short_word, first_slot
-from bpenb.pretokenize import LENGTH_MASK, LONG, MULTIPLIER, SECOND_MULTIPLIER, SHORT, word_key
+from bpenb.pretokenize import LENGTH_MASK, LONG, MULTIPLIER, SECOND_MULTIPLIER, SHORT, ends_in_block, word_key
 
 __all__ = [
     "NEED_ROOM",
@@ -44,7 +44,6 @@ QUEUE_ROWS = QUEUE + 64 + 1  # a block of 64 bytes is counted before the queue i
 _ROW_SHIFT = np.uint64(64 - _ROW_BITS)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class TallyScratch(NamedTuple):
@@ -143,21 +142,6 @@ def tally_block(table, text, bits, base, start, scratch):
     scratch.position[2] = n_queued
     scratch.position[3] = n_pretokens
     return start
-
-
-@helper
-def ends_in_block(starts, k, start, end):
-    """Return the bits of block k where pretokens end: starts behind `start`, and `end` itself.
-
-    The byte at `end`, first of a special token or of another segment, counts as a start.
-    """
-    bits = starts[k]
-    if k == start >> 6:
-        bits &= _ALL << np.uint64(start & 63) << _ONE
-    if k == end >> 6:
-        bit = _ONE << np.uint64(end & 63)
-        bits = (bits & (bit - _ONE)) | bit
-    return bits
 
 
 @helper

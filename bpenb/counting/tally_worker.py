@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from bpenb._arrays import Int64Array
+from bpenb._jit import numbers_may_wrap
 from bpenb.corpus import FilledRoom
 from bpenb.counting.spill import Spill, gather_or_merge
 from bpenb.counting.stages import StageClock, add_seconds
@@ -72,7 +73,7 @@ class TallyWorker:
         scratch = self.scratch
         scratch.position[:] = 0
         starts = buffer.planes[START]
-        with np.errstate(over="ignore"):
+        with numbers_may_wrap():
             while True:
                 status = tally_pretokens(self.table.arrays, buffer.text, starts, segments, scratch)
                 if status == TALLIED:
@@ -97,7 +98,7 @@ class TallyWorker:
         scratch.position[:] = 0, 0, waiting.shape[0], 0
         nothing = ScanBuffer(0)
         segments = np.empty((0, 2), dtype=np.int64)
-        with np.errstate(over="ignore"):
+        with numbers_may_wrap():
             status = tally_pretokens(
                 self.table.arrays, nothing.text, nothing.planes[START], segments, scratch
             )

@@ -30,7 +30,7 @@ from bpenb.encoding.word_cache import (
     keep_word,
     write_ids,
 )
-from bpenb.pretokenize import word_key
+from bpenb.pretokenize import ends_in_block, word_key
 
 __all__ = ["DONE", "DROPPED", "NEED_CACHE", "NEED_SCRATCH", "NO_BYTE", "OUT_BEHIND", "PLAIN", "QUEUE_ROWS",
            "EncodeWork", "encode_words"]  # fmt: skip
@@ -45,7 +45,6 @@ QUEUE_ROWS = 64 * QUEUE_BLOCKS
 PIECE, BYTE, OUT, WHY, MAX_ROWS = range(5)  # of EncodeWork.position
 
 _ONE = np.uint64(1)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class EncodeWork(NamedTuple):
@@ -117,21 +116,6 @@ def encode_other_word(work, text, start, length, key, width):
     position[OUT] = at + (n_ids << width)
     keep_word(work.cache, text, start, key, out, at, n_ids, width)
     return DONE
-
-
-@helper
-def ends_in_block(starts, k, start, end):
-    """Return the bits of block k where words end: starts behind `start`, and `end` itself.
-
-    The byte at `end`, first of a special token or of another stretch, counts as a start.
-    """
-    bits = starts[k]
-    if k == start >> 6:
-        bits &= _ALL << np.uint64(start & 63) << _ONE
-    if k == end >> 6:
-        bit = _ONE << np.uint64(end & 63)
-        bits = (bits & (bit - _ONE)) | bit
-    return bits
 
 
 @helper

@@ -11,10 +11,11 @@ import numpy as np
 from bpenb._arrays import ByteArray, IdArray, Int64Array
 from bpenb.corpus import FilledRoom, TakeRoom
 from bpenb.encoding.crew import EncodeCrew, EncodedText
+from bpenb.encoding.desk import SHORT_TEXT, Desk
 from bpenb.encoding.engine import make_engine
 from bpenb.encoding.splitter import Splitter
 from bpenb.encoding.streaming import safe_blocks
-from bpenb.encoding.worker import EncodeTables, EncodeWorker, make_tables
+from bpenb.encoding.worker import EncodeTables, make_tables
 from bpenb.model import BPEModel
 from bpenb.pretokenize import ScanBuffer
 
@@ -23,16 +24,6 @@ __all__ = ["Encoder"]
 # mypy: disable-error-code="no-untyped-call"
 
 TEXT_BLOCK = 1 << 20  # bytes of a text in memory that are encoded at a time
-SHORT_TEXT = 1 << 16  # bytes: of these a worker keeps its buffers
-
-
-class _Desk:
-    """A worker with buffers for short texts."""
-
-    def __init__(self, tables: EncodeTables) -> None:
-        self.worker = EncodeWorker(tables)
-        self.buffer = ScanBuffer(SHORT_TEXT)
-        self.out: ByteArray = np.empty(self.worker.out_bytes(SHORT_TEXT), dtype=np.uint8)
 
 
 class Encoder:
@@ -49,7 +40,7 @@ class Encoder:
     def __init__(self, model: BPEModel) -> None:
         self._model = model
         self._engine = make_engine(model.pattern)
-        self._desks: list[_Desk] = []  # pop and append are atomic
+        self._desks: list[Desk] = []  # pop and append are atomic
         self.splitter = self.splitter_for(model.special_tokens)
         self.ordinary = self.splitter_for({})
 
@@ -67,12 +58,12 @@ class Encoder:
         self.encode_block(b"", self.ordinary, 0, "nothing")
 
     @contextmanager
-    def _desk(self) -> Iterator[_Desk]:
+    def _desk(self) -> Iterator[Desk]:
         """Lend a worker."""
         try:
             desk = self._desks.pop()
         except IndexError:
-            desk = _Desk(self.tables)
+            desk = Desk(self.tables)
         try:
             yield desk
         finally:
@@ -92,10 +83,30 @@ class Encoder:
         Raises:
             EncodingError: a byte that the vocab lacks.
         """
+        if len(text) <= SHORT_TEXT:
+            with self._desk() as desk:
+                ids = desk.encode(text, splitter)
+                if ids is not None:
+                    return ids.astype(np.int32)
         if len(text) <= TEXT_BLOCK:
             return self.encode_block(text, splitter, 0, name)
         blocks = safe_blocks([text], splitter, first=TEXT_BLOCK, limit=TEXT_BLOCK)
         return np.concatenate(list(self.encode_blocks(blocks, splitter, name)))
+
+    def encode_to_list(self, text: bytes, splitter: Splitter) -> list[int]:
+        """Encode a text into a list; arguments and errors as of `encode`."""
+        if len(text) <= SHORT_TEXT:
+            try:
+                desk = self._desks.pop()
+            except IndexError:
+                desk = Desk(self.tables)
+            try:
+                ids = desk.encode(text, splitter)
+                if ids is not None:
+                    return ids.tolist()  # type: ignore[no-any-return]
+            finally:
+                self._desks.append(desk)
+        return self.encode(text, splitter).tolist()  # type: ignore[no-any-return]
 
     def encode_blocks(self, blocks: Iterator[bytes], splitter: Splitter, name: str) -> Iterator[IdArray]:
         """Encode the safe blocks of one text, each as it comes."""
@@ -144,7 +155,7 @@ class Encoder:
         in_turns: bool,
     ) -> Iterator[EncodedText]:
         """Encode buffers of text with several threads, in order; arguments as of `EncodeCrew`."""
-        desks = [self._desks.pop() if self._desks else _Desk(self.tables) for _ in range(workers)]
+        desks = [self._desks.pop() if self._desks else Desk(self.tables) for _ in range(workers)]
         try:
             crew = EncodeCrew(
                 [desk.worker for desk in desks],

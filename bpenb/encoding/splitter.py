@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -43,6 +44,7 @@ class Splitter:
         # By number, and for −1 from the end.
         self._ids = np.array([ids[token] for token in self._segments.special_tokens] + [PLAIN], np.int64)
         self.finder = CutFinder(pattern, self._scanner)
+        self._search = re.compile(self._scanner.regex).search if ids else None
 
     def pieces(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
         """List the plain stretches and the special tokens of a buffer.
@@ -57,6 +59,10 @@ class Splitter:
         pieces = self._segments.find(buffer.text, ranges, columns=4)
         pieces[:, 2] = self._ids[pieces[:, 2]]
         return pieces
+
+    def holds_special(self, text: bytes) -> bool:
+        """Tell whether a text holds a special token, or a dropped one."""
+        return self._search is not None and self._search(text) is not None
 
     def mark(self, buffer: ScanBuffer, pieces: Int64Array) -> bool:
         """Mark where pretokens start; False if the text is not valid UTF-8."""

@@ -186,10 +186,9 @@ class Tokenizer(ModelFacts, Decoding):
             >>> tokenizer.encode("<s>"), tokenizer.encode("<s>", disallowed_special=())
             ([256], [60, 115, 62])
         """
-        ids: list[int] = self.encode_to_numpy(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special
-        ).tolist()
-        return ids
+        data = utf8_bytes(text)
+        splitter = self._special_choice.splitter(text, allowed_special, disallowed_special)
+        return self._encoder.encode_to_list(data, splitter)
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the token ids of a text in which special tokens are text like any other.
@@ -197,8 +196,7 @@ class Tokenizer(ModelFacts, Decoding):
         Raises:
             EncodingError, TypeError: as in `encode`.
         """
-        ids: list[int] = self._encoder.encode(utf8_bytes(text), self._encoder.ordinary).tolist()
-        return ids
+        return self._encoder.encode_to_list(utf8_bytes(text), self._encoder.ordinary)
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: Names | None = None, disallowed_special: Names | None = None

@@ -21,7 +21,7 @@ import numpy as np
 
 from bpenb._arrays import ByteArray, Int64Array, zeros_on_lines
 from bpenb._intrinsics import load_u64, store_u64
-from bpenb._jit import helper, kernel
+from bpenb._jit import helper, kernel, numbers_may_wrap
 from bpenb.pretokenize import LENGTH_MASK, LONG, MULTIPLIER, SECOND_MULTIPLIER, same_bytes
 
 __all__ = ["COUNT", "COUNT_BITS", "WordCache", "find_row", "first_row", "grow_word_cache", "has_room",
@@ -74,7 +74,7 @@ def grow_word_cache(cache: WordCache, max_rows: int = MAX_ROWS, max_arena: int =
     n_rows, arena_bytes = slots.shape[0], arena.shape[0]
     if 2 * cursor[WORDS] >= n_rows < max_rows:
         larger = zeros_on_lines((min(GROWTH * n_rows, max_rows), 4), np.uint64)
-        with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+        with numbers_may_wrap():
             cursor[WORDS] = move_rows(slots, larger)
         slots = larger
     elif arena_bytes < max_arena:

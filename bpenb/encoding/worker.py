@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bpenb._arrays import NO_TOKEN, ByteArray, IdArray, Int64Array, zeros_on_lines
+from bpenb._jit import numbers_may_wrap
 from bpenb.corpus import FilledRoom
 from bpenb.encoding.encode_words import (
     BYTE,
@@ -146,6 +147,12 @@ class EncodeWorker:
         ids = out[: int(ends[-1]) << width].view(self._tables.dtype)
         return Encoded(ids, ends[n_pieces], pieces[special, 2], ends[special + 1])
 
+    def encode_pieces(self, buffer: ScanBuffer, pieces: Int64Array, out: ByteArray) -> int:
+        """Encode what is marked already; returns the number of ids, or −1 if a byte has none."""
+        return (
+            -1 if self._run(buffer, pieces, out) >= 0 else int(self._work.position[OUT]) >> self._tables.width
+        )
+
     def encode_words(self, word_bytes: ByteArray, word_offsets: Int64Array) -> tuple[IdArray, Int64Array]:
         """Encode words one by one; as of `Encoder.encode_words`."""
         buffer = ScanBuffer(word_bytes.shape[0])
@@ -164,13 +171,15 @@ class EncodeWorker:
 
     def _run(self, buffer: ScanBuffer, pieces: Int64Array, out: ByteArray) -> int:
         """Run the kernel, giving it what it needs; returns −1, or the place of a byte without an id."""
-        self._work = work = self._work._replace(out=out)
-        work.position[[PIECE, BYTE, OUT]] = 0
+        if out is not self._work.out:
+            self._work = self._work._replace(out=out)
+        position = self._work.position
+        position[PIECE] = position[BYTE] = position[OUT] = 0
         args = (buffer.text, buffer.planes[START], pieces, self._tables.width)
-        with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+        with numbers_may_wrap():
             while (status := int(encode_words(self._work, *args))) != DONE:
                 if status == NO_BYTE:
-                    return int(work.position[WHY])
+                    return int(position[WHY])
                 self._make_room(status)
         if self._work.scratch.ids.shape[0] > _LONG_SCRATCH:
             self._work = self._work._replace(scratch=make_scratch(_SCRATCH))

@@ -18,7 +18,7 @@ from bpenb.formats.token_strings import (
     ParsedVocab,
     append_specials,
     merges_to_strings,
-    parse_token,
+    parse_merges,
     parse_vocab,
     vocab_to_strings,
 )
@@ -65,16 +65,15 @@ def read_merges_txt(path: Path) -> tuple[list[tuple[bytes, bytes]], int]:
     if not lines[-1]:
         del lines[-1]
     first = 2 if has_header else 1
-    merges: list[tuple[bytes, bytes]] = []
+    found: list[str] = []
     for number, line in enumerate(lines[first - 1 :], start=first):
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
             raise FormatError(f"{path}: line {number}: must be two parts and a space between, not {line!r}")
         if line.endswith("\r"):
             raise FormatError(f"{path}: line {number}: ends in CR LF; give the file Unix line ends")
-        place = f"line {number}"
-        merges.append((parse_token(parts[0], path, place), parse_token(parts[1], path, place)))
-    return merges, first
+        found += parts
+    return parse_merges(found, path, lambda n: f"line {first + n}"), first
 
 
 def load_vocab_merges(

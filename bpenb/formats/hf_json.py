@@ -18,7 +18,7 @@ from bpenb.formats.json_lines import object_lines, pair_lines
 from bpenb.formats.reading import checked_id, expect, model_errors, warn_missing_bytes
 from bpenb.formats.token_strings import (
     merges_to_strings,
-    parse_token,
+    parse_merges,
     parse_vocab,
     vocab_to_strings,
 )
@@ -126,14 +126,14 @@ def _parse_added_tokens(rows: Any, path: Path) -> dict[str, int]:
 
 def _parse_merges(rows: Any, path: Path) -> list[tuple[bytes, bytes]]:
     """Return merges that are written as "a b", or as ["a", "b"]."""
-    merges: list[tuple[bytes, bytes]] = []
+    found: list[str] = []
     for n, row in enumerate(expect(rows, list, path, "model.merges")):
         place = f"model.merges[{n}]"
         parts = row.split(" ") if isinstance(row, str) else expect(row, list, path, place)
         if len(parts) != 2 or not all(isinstance(part, str) for part in parts):
             raise FormatError(f"{path}: {place} must be two parts, not {row!r}")
-        merges.append((parse_token(parts[0], path, place), parse_token(parts[1], path, place)))
-    return merges
+        found += parts
+    return parse_merges(found, path, "model.merges[{}]".format)
 
 
 def _check_merges_suffice(model: BPEModel, path: Path) -> None:

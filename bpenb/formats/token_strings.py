@@ -6,11 +6,11 @@ stands in both forms, which are often the same string.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpenb._byte_map import from_printable, is_printable, to_printable
+from bpenb._byte_map import all_from_printable, from_printable, is_printable, to_printable
 from bpenb.errors import FormatError, OutputError
 from bpenb.formats.reading import checked_id, expect
 from bpenb.model import BPEModel
@@ -19,7 +19,7 @@ __all__ = [
     "ParsedVocab",
     "append_specials",
     "merges_to_strings",
-    "parse_token",
+    "parse_merges",
     "parse_vocab",
     "vocab_to_strings",
 ]
@@ -76,13 +76,23 @@ def parse_vocab(strings: Any, special_tokens: Collection[str], path: Path, key: 
     """
     parsed = ParsedVocab({}, {})
     names = set(special_tokens)
-    for string, value in expect(strings, dict, path, key).items():
+    vocab = expect(strings, dict, path, key)
+    ordinary: dict[str, int] = {}
+    for string, value in vocab.items():
         token_id = checked_id(value, path, f"the id of token {string!r}")
         if string in names:
             parsed.special_ids[string] = token_id
             if not (is_printable(string) and from_printable(string) == string.encode()):
                 continue
-        _add(parsed.ordinary, token_id, parse_token(string, path, key), path)
+        ordinary[string] = token_id
+    try:
+        tokens = all_from_printable(list(ordinary))
+        if "" in ordinary:
+            raise ValueError
+    except ValueError:  # find it
+        tokens = [_parse_token(string, path, key) for string in ordinary]
+    for token_id, token in zip(ordinary.values(), tokens, strict=True):
+        _add(parsed.ordinary, token_id, token, path)
     return parsed
 
 
@@ -94,7 +104,7 @@ def _add(ordinary: dict[int, bytes], token_id: int, token: bytes, path: Path) ->
         )
 
 
-def parse_token(string: str, path: Path, key: str) -> bytes:
+def _parse_token(string: str, path: Path, key: str) -> bytes:
     """Return the bytes of a token in printable form.
 
     Raises:
@@ -108,6 +118,28 @@ def parse_token(string: str, path: Path, key: str) -> bytes:
         raise FormatError(
             f"{path}: {key}: token {string!r}: {error}; if it is a special token, name it as one"
         ) from None
+
+
+def parse_merges(
+    parts: Sequence[str], path: Path, place_of: Callable[[int], str]
+) -> list[tuple[bytes, bytes]]:
+    """Return merges whose parts, in printable form, stand one after the other.
+
+    Args:
+        parts: two for each merge.
+        path: the file, for messages.
+        place_of: returns where in it merge number n stands.
+
+    Raises:
+        FormatError: a part that is empty, or holds a character that stands for no byte.
+    """
+    try:
+        tokens = all_from_printable(parts)
+        if not all(parts):
+            raise ValueError
+    except ValueError:  # find it
+        tokens = [_parse_token(part, path, place_of(n // 2)) for n, part in enumerate(parts)]
+    return list(zip(tokens[::2], tokens[1::2], strict=True))
 
 
 def append_specials(parsed: ParsedVocab, special_tokens: Iterable[str]) -> dict[str, int]:

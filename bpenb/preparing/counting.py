@@ -12,7 +12,7 @@ from bpenb.corpus import BadRows, Files, resolve_sources
 from bpenb.encoding import EncodedText, Tokenizer
 from bpenb.errors import BpenbError
 from bpenb.preparing.documents import DocumentFinder
-from bpenb.preparing.encoding import encode_sources
+from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
@@ -123,14 +123,9 @@ def count_tokens(
     reporter, sources = make_reporter(progress), resolve_sources(inputs)
     finder = DocumentFinder(settings.end_of_text(tokenizer), append=False, prepend=False)
     bad_rows, sums = BadRows(settings.inputs.skip_bad_rows), _Sums(len(sources))
-    sizes = [source.n_bytes for source in sources]
-    reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
-    done = 0
-    for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
+    texts = encode_sources(tokenizer, sources, settings, workers, bad_rows)
+    for text in with_progress(texts, sources, bad_rows, reporter):
         sums.add(text, finder)
-        done += text.filled.n_disk_bytes
-        reporter.update(done, tokens=int(sums.sums[1].sum()))
-    reporter.finish(done, tokens=int(sums.sums[1].sum()))
     rows = zip(sources, sums.sums.T.tolist(), strict=True)
     files = tuple(FileTokens(source.name, *row) for source, row in rows)
     return TokenCounts(files, bad_rows.n_skipped, bad_rows.first)

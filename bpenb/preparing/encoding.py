@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bpenb._workers import resolve_workers
 from bpenb.corpus import BadRows, Place, Source, fill_from_files
 from bpenb.encoding import EncodedText, Tokenizer
 from bpenb.errors import EncodingError
 from bpenb.preparing.settings import EncodeSettings
+from bpenb.progress import Reporter
 
-__all__ = ["encode_sources"]
+__all__ = ["encode_sources", "with_progress"]
 
 BUFFER_BYTES = 1 << 20
 LEAST_BUFFER_BYTES = 1 << 16
@@ -70,6 +71,22 @@ def encode_sources(
     for text in texts:
         _refuse_special(text, tokenizer)
         yield text
+
+
+def with_progress(
+    texts: Iterable[EncodedText], sources: Sequence[Source], bad_rows: BadRows, reporter: Reporter
+) -> Iterator[EncodedText]:
+    """Yield texts, and report bytes of the inputs read and tokens made, in the phase `encode`."""
+    sizes = [source.n_bytes for source in sources]
+    reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
+    done = n_tokens = 0
+    for text in texts:
+        yield text
+        done += text.filled.n_disk_bytes
+        n_tokens += len(text.encoded.ids)
+        reporter.update(done, tokens=n_tokens)
+    details = {"bad_rows": bad_rows.n_skipped} if bad_rows.n_skipped else {}
+    reporter.finish(done, tokens=n_tokens, **details)
 
 
 def _refuse_special(text: EncodedText, tokenizer: Tokenizer) -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from bpenb.corpus import BadRows, Place, Source
 from bpenb.dataset import Manifest, OutputPlan, SplitWriter, TokenLayout, model_digest, publish_dataset
-from bpenb.encoding import EncodedText, Tokenizer
+from bpenb.encoding import Tokenizer
 from bpenb.errors import CorpusError
 from bpenb.preparing.documents import DocumentFinder
-from bpenb.preparing.encoding import encode_sources
+from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.preparing.shuffle import Shuffler, n_buckets_for
@@ -64,7 +64,7 @@ class DatasetRun:
         self._router: OneSplit | TwoSplits
         self._shuffler: Shuffler | None = None
         self._start: Place | None = None
-        self._n_text_bytes = self._n_disk_bytes = self._n_tokens = self._first_bucket = 0
+        self._n_text_bytes = self._first_bucket = 0
         self._phase = "encode"
         self._stamps = [_stamp(source) for source in job.sources]
         self._last_saved = time.monotonic()
@@ -77,6 +77,7 @@ class DatasetRun:
         """Begin, or go on from a state of the journal."""
         job, settings = self._job, self._job.settings
         self._made_folder = job.plan.is_folder and not job.plan.path.exists()
+        self._has_progress = state is not None
         for split, plan in job.plan.splits.items():
             known = state["writers"][split] if state else None
             self._writers[split] = SplitWriter.reopen(known) if known else SplitWriter(plan, job.layout)
@@ -92,11 +93,9 @@ class DatasetRun:
         if state is None:
             self.save(None)  # it names the files that a kill would leave
             return
-        self._has_progress = True
         self._phase, self._first_bucket = state["phase"], state["bucket"]
         self._start = Place(*state["place"]) if state["place"] else None
-        self._n_text_bytes, self._n_disk_bytes = state["n_text_bytes"], state["n_disk_bytes"]
-        self._n_tokens = state["n_tokens"]
+        self._n_text_bytes = state["n_text_bytes"]
         self._bad_rows.n_skipped, self._bad_rows.first = state["bad_rows"]
         self._finder.state = state["finder"]
         if isinstance(self._router, TwoSplits) and state["router"] is not None:
@@ -127,8 +126,6 @@ class DatasetRun:
                 "bucket": bucket,
                 "place": list(place) if place is not None else None,
                 "n_text_bytes": self._n_text_bytes,
-                "n_disk_bytes": self._n_disk_bytes,
-                "n_tokens": self._n_tokens,
                 "bad_rows": [self._bad_rows.n_skipped, self._bad_rows.first],
                 "finder": self._finder.state,
                 "router": self._router.state,
@@ -157,33 +154,20 @@ class DatasetRun:
 
     def _encode(self) -> None:
         job = self._job
-        sizes = [source.n_bytes for source in job.sources]
-        total = sum(n or 0 for n in sizes)
-        self._reporter.start("encode", None if None in sizes else total, "bytes")
         texts = encode_sources(
             job.tokenizer, job.sources, job.settings, job.workers, self._bad_rows, self._start
         )
-        done = 0 if self._start is not None else self._n_disk_bytes
-        for text in texts:
+        for text in with_progress(texts, job.sources, self._bad_rows, self._reporter):
             if self._is_due and text.filled.n_ranges:
                 self.save(text.filled.place(0))
-            self._take(text)
-            done += text.filled.n_disk_bytes
-            self._reporter.update(done, tokens=self._n_tokens)
-        self._n_disk_bytes = done
+            (self._shuffler or self._router).write(self._finder.find(text))
+            self._n_text_bytes += text.filled.n_bytes
         self._phase = "shuffle" if self._shuffler else "publish"
         if self._shuffler is not None:
             self._shuffler.finish()
         else:
             self._router.finish()
         self._check_inputs()
-        self._reporter.finish(done, tokens=self._n_tokens)
-
-    def _take(self, text: EncodedText) -> None:
-        block = self._finder.find(text)
-        (self._shuffler or self._router).write(block)
-        self._n_text_bytes += text.filled.n_bytes
-        self._n_tokens += len(block.ids)
 
     def _write_shuffled(self) -> None:
         assert self._shuffler is not None

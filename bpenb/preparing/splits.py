@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bpenb._arrays import Int64Array
 from bpenb._hashing import mixed
+from bpenb._jit import numbers_may_wrap
 from bpenb.preparing.document_hash import hash_documents
 from bpenb.preparing.documents import TokenBlock
 
@@ -95,7 +96,7 @@ class TwoSplits:
     def _decide(self, ids: npt.NDArray[Any], starts: Int64Array, ends: Int64Array) -> npt.NDArray[np.bool_]:
         """Return whether each document goes to `val`; the first one may have been decided on before."""
         hashes = np.empty(starts.shape[0], dtype=np.uint64)
-        with np.errstate(over="ignore"):  # hashes wrap; only plain Python says so
+        with numbers_may_wrap():
             hash_documents(ids, starts, np.minimum(ends, starts + HASHED_IDS), self._seed, hashes)
         goes = hashes < self._limit
         if self._goes is not None:

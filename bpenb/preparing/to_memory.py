@@ -14,7 +14,7 @@ from bpenb.dataset import NpyWriter
 from bpenb.encoding import Tokenizer
 from bpenb.errors import OutputError
 from bpenb.preparing.documents import DocumentFinder, TokenBlock
-from bpenb.preparing.encoding import encode_sources
+from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
@@ -65,18 +65,14 @@ def _blocks(
         settings.end_of_text(tokenizer), append=settings.append_eot, prepend=settings.prepend_eot
     )
     bad_rows = BadRows(settings.inputs.skip_bad_rows)
-    sizes = [source.n_bytes for source in sources]
-    reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
-    done = n_tokens = n_documents = n_text_bytes = 0
-    for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
+    n_tokens = n_documents = n_text_bytes = 0
+    texts = encode_sources(tokenizer, sources, settings, workers, bad_rows)
+    for text in with_progress(texts, sources, bad_rows, reporter):
         block = finder.find(text)
         yield block
-        done += text.filled.n_disk_bytes
         n_tokens += len(block.ids)
         n_documents += len(block.document_ends)
         n_text_bytes += text.filled.n_bytes
-        reporter.update(done, tokens=n_tokens)
-    reporter.finish(done, tokens=n_tokens)
     return StreamedTokens(n_tokens, n_documents, n_text_bytes, bad_rows.n_skipped, bad_rows.first)
 
 

@@ -16,7 +16,7 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 if TYPE_CHECKING:
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
     from bpenb.pretokenize.invalid_text import find_invalid_utf8, replace_invalid
-    from bpenb.pretokenize.planes import START
+    from bpenb.pretokenize.planes import PADDING, START
     from bpenb.pretokenize.pretoken_ends import (
         CL100K,
         GPT2,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         make_scan_arrays,
     )
     from bpenb.pretokenize.segments import SegmentFinder
+    from bpenb.pretokenize.starts import ends_in_block
     from bpenb.pretokenize.word_keys import (
         LENGTH_MASK,
         LONG,
@@ -45,6 +46,7 @@ __all__ = [
     "LONG",
     "MULTIPLIER",
     "NANOCHAT",
+    "PADDING",
     "QWEN2",
     "SECOND_MULTIPLIER",
     "SHORT",
@@ -64,6 +66,7 @@ __all__ = [
     "WorkerPool",
     "available_workers",
     "default_start_method",
+    "ends_in_block",
     "find_invalid_utf8",
     "first_invalid",
     "is_known",
@@ -77,6 +80,8 @@ __all__ = [
 ]
 
 _COMPILED = {
+    "ends_in_block": "starts",
+    "PADDING": "planes",
     "START": "planes",
     "SegmentFinder": "segments",
     "find_invalid_utf8": "invalid_text",

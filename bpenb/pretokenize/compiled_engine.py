@@ -12,14 +12,14 @@ from typing import TypeAlias
 import numpy as np
 
 from bpenb._arrays import ByteArray, Int64Array
-from bpenb._jit import is_compiled
+from bpenb._jit import is_compiled, numbers_may_wrap
 from bpenb.errors import InvalidUtf8Error, PatternError
 from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
 from bpenb.pretokenize.planes import N_PLANES, PADDING, START, Planes, fill_planes
-from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_numbers
+from bpenb.pretokenize.scan_cl100k import MARKS_ARE_LETTERS, MARKS_ARE_OTHER, scan_cl100k, split_numbers
 from bpenb.pretokenize.scan_masks import FOLD, NO_FOLD, scan_gpt2, scan_whitespace, split_contractions
-from bpenb.pretokenize.scan_o200k import scan_o200k
+from bpenb.pretokenize.scan_o200k import join_contractions, split_cases, walk_hard_places
 from bpenb.pretokenize.segments import SegmentFinder, find_segments, set_breaks
 from bpenb.pretokenize.starts import list_ends
 
@@ -93,7 +93,7 @@ def _gpt2(buffer: ScanBuffer, segments: Int64Array) -> None:
 
 def _cl100k(longest_number: int) -> Scan:
     def scan(buffer: ScanBuffer, segments: Int64Array) -> None:
-        scan_cl100k(buffer.planes, buffer.n_blocks)
+        scan_cl100k(buffer.planes, buffer.n_blocks, MARKS_ARE_OTHER)
         split_numbers(buffer.planes, buffer.n_blocks, longest_number)
         split_contractions(buffer.text, buffer.planes, buffer.n_blocks, FOLD)
 
@@ -101,7 +101,11 @@ def _cl100k(longest_number: int) -> Scan:
 
 
 def _o200k(buffer: ScanBuffer, segments: Int64Array) -> None:
-    scan_o200k(buffer.text, buffer.planes, segments)
+    scan_cl100k(buffer.planes, buffer.n_blocks, MARKS_ARE_LETTERS)
+    split_numbers(buffer.planes, buffer.n_blocks, 3)
+    split_cases(buffer.planes, buffer.n_blocks)
+    join_contractions(buffer.text, buffer.planes, buffer.n_blocks)
+    walk_hard_places(buffer.text, buffer.planes, segments)
 
 
 _SCANS: dict[str, Scan] = {
@@ -157,7 +161,7 @@ class CompiledEngine:
         """Tell whether every kernel of the engine is on disk."""
         return is_compiled(
             find_segments, fill_planes, set_breaks, scan_gpt2, split_contractions, scan_whitespace,
-            scan_cl100k, split_numbers, scan_o200k,
+            scan_cl100k, split_numbers, split_cases, join_contractions, walk_hard_places,
         )  # fmt: skip
 
     def find_segments(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
@@ -186,7 +190,7 @@ class CompiledEngine:
             return False
         if set_breaks(buffer.planes, buffer.n_blocks, segments) >= 0:
             return False
-        with np.errstate(over="ignore"):  # carries run out of a mask; only plain Python says so
+        with numbers_may_wrap():
             self._scan(buffer, segments)
         return True
 

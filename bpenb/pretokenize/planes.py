@@ -30,6 +30,7 @@ __all__ = [
     "BLANK",
     "BREAK",
     "CONT",
+    "HARD",
     "LETTER",
     "LOWER",
     "MARK",
@@ -51,10 +52,10 @@ __all__ = [
 Planes: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 
 # The planes. START is the result of stage 2, BREAK its other input: the first byte of each segment.
-(LETTER, NUMBER, WHITESPACE, UPPER, LOWER, MARK, NEWLINE, BLANK, APOSTROPHE, SLASH, CONT, START, BREAK) = (
-    range(13)
-)
-N_PLANES = 13
+# HARD is between the two steps of o200k: where masks do not tell.
+(LETTER, NUMBER, WHITESPACE, UPPER, LOWER, MARK, NEWLINE, BLANK, APOSTROPHE, SLASH, CONT, START, BREAK,
+ HARD) = range(14)  # fmt: skip
+N_PLANES = 14
 PADDING = 72  # bytes of zeros behind a text: a whole block, and eight more
 
 _ZERO = np.uint64(0)

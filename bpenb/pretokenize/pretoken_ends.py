@@ -10,7 +10,7 @@ from bpenb._arrays import ByteArray, Int64Array
 from bpenb._jit import kernel
 from bpenb.pretokenize.classes import class_table
 from bpenb.pretokenize.planes import BREAK, N_PLANES, PADDING, START, Planes, fill_planes
-from bpenb.pretokenize.scan_cl100k import scan_cl100k, split_numbers
+from bpenb.pretokenize.scan_cl100k import MARKS_ARE_OTHER, scan_cl100k, split_numbers
 from bpenb.pretokenize.scan_masks import FOLD, NO_FOLD, scan_gpt2, scan_whitespace, split_contractions
 from bpenb.pretokenize.starts import write_ends
 
@@ -31,7 +31,7 @@ class ScanArrays(NamedTuple):
     Attributes:
         text: uint8[capacity + 72], zeros: a text goes to the front, and zeros stay behind it.
         classes: uint8[0x110000], the class of every code point in Unicode 16.0.
-        planes: uint64[13, …], scratch.
+        planes: uint64[14, …], scratch.
         ends: int64[capacity], the result.
     """
 
@@ -91,7 +91,7 @@ def list_pretoken_ends(pattern, text, n_bytes, classes, planes, ends):
     elif pattern == SPLIT_WHITESPACE:
         scan_whitespace(planes, n_blocks)
     else:
-        scan_cl100k(planes, n_blocks)
+        scan_cl100k(planes, n_blocks, MARKS_ARE_OTHER)
         split_numbers(planes, n_blocks, pattern)
         split_contractions(text, planes, n_blocks, FOLD)
     return np.int64(write_ends(planes[START], n_bytes, ends))

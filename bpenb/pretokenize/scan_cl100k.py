@@ -1,5 +1,7 @@
 """Stage 2 for `cl100k`, `llama3`, `qwen2` and `nanochat`: starts of pretokens on 64-bit masks.
 
+It is also the first step of `o200k`, where marks are letters.
+
 With O = neither letter, number nor whitespace; W = whitespace but CR and LF; "before" and
 "after" never look over a BREAK. Where a pretoken starts, alternative by alternative:
 
@@ -28,17 +30,22 @@ from bpenb.pretokenize.planes import (
     BLANK,
     BREAK,
     CONT,
+    HARD,
     LETTER,
+    MARK,
     NEWLINE,
     NUMBER,
+    SLASH,
     START,
     WHITESPACE,
 )
 from bpenb.pretokenize.scan_masks import after, has_break, set_leads, set_start
 
-__all__ = ["scan_cl100k", "split_numbers"]
+__all__ = ["MARKS_ARE_LETTERS", "MARKS_ARE_OTHER", "scan_cl100k", "split_numbers"]
 
 # mypy: disable-error-code="no-untyped-def"
+
+MARKS_ARE_OTHER, MARKS_ARE_LETTERS = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -59,19 +66,20 @@ def drop_tail(planes, i):
 
 
 @kernel
-def scan_cl100k(planes, n_blocks):
+def scan_cl100k(planes, n_blocks, marks):
     """Mark the starts of the cl100k pattern; numbers and contractions are refined later.
 
     planes : uint64[N_PLANES, n_blocks + 1], filled, BREAK set also behind the last byte;
-             START is written
+             START is written, and HARD: slashes right behind absorbed CR and LF
+    marks  : MARKS_ARE_LETTERS or MARKS_ARE_OTHER
     O(n_bytes)
     """
     letters_before = numbers_before = other_before = blank_before = _ZERO
-    space_before = w_before = newline_before = lone_before = _ZERO
+    space_before = w_before = newline_before = lone_before = absorbed_before = _ZERO
     absorb_carry = tail_carry = lone_carry = _ZERO
     for k in range(n_blocks):
         breaks = planes[BREAK, k]
-        letters = planes[LETTER, k]
+        letters = planes[LETTER, k] | (planes[MARK, k] & marks)
         numbers = planes[NUMBER, k]
         white = planes[WHITESPACE, k]
         newline = planes[NEWLINE, k]
@@ -84,7 +92,10 @@ def scan_cl100k(planes, n_blocks):
         chain = newline & ~breaks
         total = chain + (chain & after(other, other_before, breaks)) + absorb_carry
         absorb_carry = _ONE if total < chain else _ZERO
-        space = white & ~(chain & ~total)  # whitespace that is not absorbed
+        absorbed = chain & ~total
+        planes[HARD, k] = planes[SLASH, k] & after(absorbed, absorbed_before, breaks)
+        absorbed_before = absorbed
+        space = white & ~absorbed
 
         # `\s*[\r\n]+|\s+(?!\S)|\s+`
         kept_newline = newline & space

@@ -1,11 +1,18 @@
-"""Stage 2 for `o200k`: a walk from pretoken to pretoken, run by run of a bit plane.
+"""Stage 2 for `o200k`: starts of pretokens on 64-bit masks, and a walk where those do not tell.
 
-Words depend on the case of their letters, and marks are letters here and punctuation there, so
-the rules of where a pretoken starts do not fit into a few masks. Each branch is headed by the
-alternative of the pattern that it implements; the alternatives are tried in the pattern's order.
+    U = [\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}] (plane UPPER)     L = [\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}] (plane LOWER)
 
-    U = [\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}] (plane UPPER)
-    L = [\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}] (plane LOWER)
+Against `cl100k` (scan_cl100k.py, with marks for letters):
+
+    `U*L+`, `U+L*`   a run of letters is cut before what is only U, behind what is only L, with or
+                     without letters that are both between them
+    `(?i:'s|…)?`     a contraction belongs to the word before it
+    `[\\r\\n/]*`     slashes behind CR and LF belong to the punctuation before those
+
+Masks do not tell, and a walk (walk_o200k.py) does, around HARD places: marks that follow no letter (they
+lead, or are punctuation); what is only U behind letters that are both, where no L stands before those (it
+depends on what comes after); slashes behind absorbed CR and LF. All are rare.
+docs/decisions/0019-o200k-by-masks.md
 """
 
 from __future__ import annotations
@@ -14,156 +21,123 @@ import numpy as np
 
 from bpenb._intrinsics import trailing_zeros
 from bpenb._jit import helper, kernel
-from bpenb.pretokenize.planes import (
-    APOSTROPHE,
-    BLANK,
-    BREAK,
-    CONT,
-    LETTER,
-    LOWER,
-    MARK,
-    NEWLINE,
-    NUMBER,
-    SLASH,
-    UPPER,
-    WHITESPACE,
-    run_end,
-)
-from bpenb.pretokenize.scan_masks import FOLD, contraction_length, set_start
+from bpenb.pretokenize.planes import APOSTROPHE, BREAK, HARD, LETTER, LOWER, MARK, START, UPPER
+from bpenb.pretokenize.scan_masks import FOLD, after, contraction_length, has_break, set_start
+from bpenb.pretokenize.walk_o200k import has, pretoken_end
 
-__all__ = ["scan_o200k"]
+__all__ = ["join_contractions", "split_cases", "walk_hard_places"]
 
 # mypy: disable-error-code="no-untyped-def"
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-
-
-@helper
-def has(planes, plane, i):
-    """Tell whether byte i is in a plane."""
-    return planes[plane, i >> 6] >> np.uint64(i & 63) & _ONE != _ZERO
-
-
-@helper
-def character_end(planes, i):
-    """Return the position behind the character that starts at byte i."""
-    i += 1
-    while has(planes, CONT, i):
-        i += 1
-    return i
-
-
-@helper
-def last_in(planes, plane, start, end):
-    """Return the position behind the last byte of [start, end) that is in a plane, or `start`."""
-    while end > start and not has(planes, plane, end - 1):
-        end -= 1
-    return end
-
-
-@helper
-def word_end(planes, start, end, lone_mark_end):
-    """Return the end of a word that starts at `start`, its leader aside.
-
-    lone_mark_end : where the leader ends if it is a mark (it may be a word by itself), else 0
-    """
-    upper = min(run_end(planes, UPPER, start), end)
-    lower = min(run_end(planes, LOWER, upper), end)
-    if lower > upper:  # `U*L+`
-        return lower
-    both = last_in(planes, LOWER, start, upper)
-    if both > start:  # `U*L+`, where U* gave back what L+ needs: at least one letter without case
-        return both
-    if lone_mark_end > 0:  # `U*L+` without a leader: the mark alone
-        return lone_mark_end
-    return upper  # `U+L*`
-
-
-@helper
-def with_contraction(text, planes, i, end):
-    """Return the end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)?` at byte i."""
-    if i < end and has(planes, APOSTROPHE, i):
-        length = contraction_length(text, planes, i, FOLD)
-        if length > 0:
-            return i + 1 + length
-    return i
-
-
-@helper
-def punctuation_end(planes, i, end):
-    """Return the end of `[^\\s\\p{L}\\p{N}]+[\\r\\n/]*` whose first byte is i."""
-    i += 1
-    k = i >> 6
-    stop = planes[LETTER, k] | planes[NUMBER, k] | planes[WHITESPACE, k] | planes[BREAK, k]
-    stop = stop >> np.uint64(i & 63) << np.uint64(i & 63)
-    while stop == _ZERO:
-        k += 1
-        stop = planes[LETTER, k] | planes[NUMBER, k] | planes[WHITESPACE, k] | planes[BREAK, k]
-    i = (k << 6) + trailing_zeros(stop)
-    while i < end and (has(planes, NEWLINE, i) or has(planes, SLASH, i)):
-        i += 1
-    return i
-
-
-@helper
-def whitespace_end(planes, i, end):
-    """Return the end of `\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+` at byte i, a whitespace character."""
-    run = min(run_end(planes, WHITESPACE, i), end)
-    newline = last_in(planes, NEWLINE, i, run)
-    if newline > i:  # `\s*[\r\n]+`
-        return newline
-    if run == end:  # `\s+(?!\S)` at the end of the text
-        return run
-    last = run - 1
-    while has(planes, CONT, last):
-        last -= 1
-    if last > i:  # `\s+(?!\S)`
-        return last
-    return run  # `\s+`
-
-
-@helper
-def pretoken_end(text, planes, i, end):
-    """Return the end of the pretoken that starts at byte i."""
-    letter = has(planes, LETTER, i)
-    number = has(planes, NUMBER, i)
-    mark = has(planes, MARK, i)
-    if not letter and not number and not has(planes, NEWLINE, i):
-        # `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?` and the same with U+L*, with a leader
-        first = character_end(planes, i)
-        if first < end and (has(planes, LETTER, first) or has(planes, MARK, first)):
-            return with_contraction(text, planes, word_end(planes, first, end, first if mark else 0), end)
-    if letter or mark:  # … and without one
-        return with_contraction(text, planes, word_end(planes, i, end, 0), end)
-    if number:  # `\p{N}{1,3}`
-        n = 0
-        while i < end and n < 3 and has(planes, NUMBER, i):
-            i = character_end(planes, i)
-            n += 1
-        return i
-    if has(planes, WHITESPACE, i):
-        follows = i + 1 < end and not (
-            has(planes, LETTER, i + 1) or has(planes, NUMBER, i + 1) or has(planes, WHITESPACE, i + 1)
-        )
-        if has(planes, BLANK, i) and follows:  # ` [^\s\p{L}\p{N}]+[\r\n/]*`
-            return punctuation_end(planes, i + 1, end)
-        return whitespace_end(planes, i, end)
-    return punctuation_end(planes, i, end)  # `[^\s\p{L}\p{N}]+[\r\n/]*`
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def scan_o200k(text, planes, segments):
-    """Mark the starts of the o200k pattern in every segment.
+def split_cases(planes, n_blocks):
+    """Let a pretoken start where the case of letters asks for it, and note the HARD places.
 
-    planes       : uint64[N_PLANES, n_blocks + 1], filled, BREAK set also behind each segment;
-                   START cleared, is written
-    segments     : int64[n, 2]
-    O(n_bytes)
+    planes : START and HARD as `scan_cl100k` left them
+    O(n_blocks)
+    """
+    seen_before = open_before = run_before = carry = _ZERO
+    for k in range(n_blocks):
+        breaks = planes[BREAK, k]
+        upper = planes[UPPER, k] & ~planes[LOWER, k]
+        lower = planes[LOWER, k] & ~planes[UPPER, k]
+        both = planes[UPPER, k] & planes[LOWER, k]
+        run = planes[LETTER, k] | planes[MARK, k]
+        # Adding 1 at the first of the letters that are both, right behind an L, carries to their end.
+        chain = both & ~breaks
+        total = chain + (chain & after(lower, seen_before, breaks)) + carry
+        carry = _ONE if total < chain else _ZERO
+        reached = chain & ~total
+        seen = lower | reached
+        unseen = both & ~reached
+        planes[START, k] |= upper & after(seen, seen_before, breaks)
+        planes[HARD, k] |= upper & after(unseen, open_before, breaks)
+        planes[HARD, k] |= planes[MARK, k] & ~after(run, run_before, breaks)
+        seen_before, open_before, run_before = seen, unseen, run
+
+
+@kernel
+def join_contractions(text, planes, n_blocks):
+    """Let no pretoken start in a contraction that follows a word, but one behind it.
+
+    planes : START as `split_cases` left it; HARD is added to
+    O(n_blocks + apostrophes)
+    """
+    last_end = np.int64(-1)
+    for k in range(n_blocks):
+        found = planes[APOSTROPHE, k]
+        while found:
+            i = (k << 6) + trailing_zeros(found)
+            found &= found - _ONE
+            if i == 0 or i == last_end or has_break(planes, i):
+                continue
+            if has(planes, LETTER, i - 1) or has(planes, MARK, i - 1):
+                length = contraction_length(text, planes, i, FOLD)
+                if length > 0:
+                    last_end = i + 1 + length
+                    clear_starts(planes, i, last_end)
+                    set_start(planes, last_end)
+                    if has(planes, UPPER, last_end) and has(planes, LOWER, last_end):
+                        planes[HARD, last_end >> 6] |= _ONE << np.uint64(last_end & 63)
+
+
+@helper
+def clear_starts(planes, start, end):
+    """Let no pretoken start at the bytes start to end − 1."""
+    for k in range(start >> 6, (end + 63) >> 6):
+        bits = _ALL
+        if k == start >> 6:
+            bits &= _ALL << np.uint64(start & 63)
+        if k == end >> 6:
+            bits &= (_ONE << np.uint64(end & 63)) - _ONE
+        planes[START, k] &= ~bits
+
+
+@helper
+def start_before(planes, i, low):
+    """Return the last place before byte i where a pretoken starts, or `low`."""
+    i -= 1
+    while i > low and not has(planes, START, i):
+        i -= 1
+    return max(i, low)
+
+
+@helper
+def walk(text, planes, i, hard, end):
+    """Walk from the pretoken that starts at i until the masks have told the same twice, behind `hard`."""
+    agreed = 0
+    while i < end and agreed < 2:
+        stop = pretoken_end(text, planes, i, end)
+        clear_starts(planes, i + 1, stop)
+        if stop < end:
+            agreed = agreed + 1 if stop > hard and has(planes, START, stop) else 0
+            set_start(planes, stop)
+        i = stop
+    return i
+
+
+@kernel
+def walk_hard_places(text, planes, segments):
+    """Walk around the HARD places of every segment.
+
+    planes   : START and HARD as `join_contractions` left them
+    segments : int64[n, ≥ 2]
+    O(n_blocks + bytes around hard places)
     """
     for s in range(segments.shape[0]):
-        i = segments[s, 0]
+        low = segments[s, 0]
         end = segments[s, 1]
-        while i < end:
-            set_start(planes, i)
-            i = pretoken_end(text, planes, i, end)
+        for k in range(low >> 6, (end + 63) >> 6):
+            found = planes[HARD, k]
+            while found:
+                hard = (k << 6) + trailing_zeros(found)
+                found &= found - _ONE
+                if low <= hard < end:
+                    # The last but one: whether the last one is a start may depend on the hard place.
+                    last = start_before(planes, hard + 1, low)
+                    low = walk(text, planes, start_before(planes, last, low), hard, end)

@@ -6,13 +6,29 @@ import numpy as np
 
 from bpenb._arrays import Int64Array
 from bpenb._intrinsics import trailing_zeros
-from bpenb._jit import kernel
+from bpenb._jit import helper, kernel
 
-__all__ = ["list_ends"]
+__all__ = ["ends_in_block", "list_ends"]
 
 # mypy: disable-error-code="no-untyped-def"
 
 _ONE = np.uint64(1)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@helper
+def ends_in_block(starts, k, start, end):
+    """Return the bits of block k where pretokens end: starts behind `start`, and `end` itself.
+
+    The byte at `end`, first of a special token or of another segment, counts as a start.
+    """
+    bits = starts[k]
+    if k == start >> 6:
+        bits &= _ALL << np.uint64(start & 63) << _ONE
+    if k == end >> 6:
+        bit = _ONE << np.uint64(end & 63)
+        bits = (bits & (bit - _ONE)) | bit
+    return bits
 
 
 @kernel

@@ -28,12 +28,13 @@ import time
 from bpenb.preparing import run
 from bpenb_cli.main import main
 
-def take_slowly(self, text):
-    time.sleep(0.15)
-    take(self, text)
+def come_slowly(*arguments):
+    for text in come(*arguments):
+        time.sleep(0.15)
+        yield text
 
 run.JOURNAL_SECONDS = 0.1
-take, run.DatasetRun._take = run.DatasetRun._take, take_slowly
+come, run.with_progress = run.with_progress, come_slowly
 main()
 """
 # The same on a disk that is full after some bytes: no file may be larger.
