@@ -271,8 +271,9 @@ class Tokenizer(ModelFacts, Decoding):
         Args:
             inputs: files, globs, folders; text, jsonl, parquet, compressed or not.
             out: a file, or with shards or splits a folder; None: nothing is written.
-            **options: the settings of `bpenb.EncodeSettings` (append_eot, val_fraction, shuffle, …) and
-                `bpenb.OutputSettings` (format, shard_tokens, …) by name; workers, resume, force, progress.
+            **options: those of `bpenb.InputOptions` (field, …), `bpenb.EncodeSettings` (append_eot,
+                val_fraction, shuffle, …) and `bpenb.OutputSettings` (format, shard_tokens, …) by name;
+                workers, resume, force, progress.
 
         Returns:
             The manifest of what was written; or `EncodedFiles(ids, document_offsets)`.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpenb.corpus import Files, Source, resolve_sources
+from bpenb.corpus import Files, InputOptions, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
     OutputPlan,
@@ -204,16 +204,17 @@ def encode_files(
 
     Args:
         tokenizer, inputs, out, workers, resume, force, progress: as of `encode_to_files`.
-        **options: those of `EncodeSettings` and `OutputSettings` by name.
+        **options: those of `InputOptions`, `EncodeSettings` and `OutputSettings` by name.
 
     Raises:
         TypeError: an unknown option, or one that only files have.
     """
     of_output = {name: options.pop(name) for name in OutputSettings._fields if name in options}
+    of_inputs = {name: options.pop(name) for name in InputOptions.__dataclass_fields__ if name in options}
     unknown = sorted(options.keys() - EncodeSettings.__dataclass_fields__.keys())
     if unknown:
         raise TypeError(f"unknown option {unknown[0]!r}")
-    settings = EncodeSettings(**options)
+    settings = EncodeSettings(inputs=InputOptions(**of_inputs), **options)
     if out is not None:
         return encode_to_files(
             tokenizer,
