@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks.corpora import NAMES, Corpus, head
 from benchmarks.gates import Gate
 from benchmarks.measure import ChildError, run_child
+from benchmarks.noise import pieces
 from benchmarks.vocabs import copy_for_gigatoken, find_vocab
 
 CHILD = "benchmarks.encoding_child"
@@ -36,6 +37,7 @@ class EncodingTask:
         mb: of the corpus's start; None: the whole.
         made_mb: the corpus is repeated until a file has so many MB.
         workers: threads; None: as the settings say.
+        once: however many turns there are.
     """
 
     do: str
@@ -45,25 +47,26 @@ class EncodingTask:
     mb: float | None = None
     made_mb: float | None = None
     workers: int | None = None
+    once: bool = False
 
 
+_THREE = ("multi", "prose", "code")
 # In the order in which they are measured; tables and floors know them by these names.
 TASKS = {
     "encode": EncodingTask("file", ("bpenb", "gigatoken", "tiktoken")),
     "encode-shell": EncodingTask("shell", ("bpenb", "gigatoken")),
     "encode-warm": EncodingTask("warm", ("bpenb", "gigatoken"), ("prose", "code", "stories"), mb=WARM_MB),
-    "tokens": EncodingTask("tokens"),
-    "encode-cl100k": EncodingTask("file", vocab="cl100k"),
-    "encode-o200k": EncodingTask("file", vocab="o200k"),
-    "decode": EncodingTask("decode", mb=DECODE_MB),
-    "decode-text": EncodingTask("decode_text", mb=DECODE_MB),
     "short": EncodingTask("short", corpora=("prose",)),
     "load": EncodingTask("load", corpora=("prose",)),
     "small-shell": EncodingTask("shell", corpora=("prose",), mb=SMALL_BYTES / 1e6),
-    "memory-300MB": EncodingTask("file", corpora=("prose",), made_mb=300, workers=2),
-    "memory-1GB": EncodingTask("file", corpora=("prose",), made_mb=1000, workers=2),
+    "memory-300MB": EncodingTask("file", corpora=("prose",), made_mb=300, workers=2, once=True),
+    "memory-1GB": EncodingTask("file", corpora=("prose",), made_mb=1000, workers=2, once=True),
+    "tokens": EncodingTask("tokens"),
+    "encode-cl100k": EncodingTask("file", corpora=_THREE, vocab="cl100k"),
+    "encode-o200k": EncodingTask("file", corpora=_THREE, vocab="o200k"),
+    "decode": EncodingTask("decode", corpora=_THREE, mb=DECODE_MB),
+    "decode-text": EncodingTask("decode_text", corpora=_THREE, mb=DECODE_MB),
 }
-_ONCE = ("memory-300MB", "memory-1GB")
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,11 @@ class EncodingRunner:
     _prepared: dict[tuple[str, str], Path] = field(default_factory=dict)
 
     def run(
-        self, tasks: Sequence[str], corpora: Sequence[Corpus], libraries: Sequence[str] | None, everywhere: bool
+        self,
+        tasks: Sequence[str],
+        corpora: Sequence[Corpus],
+        libraries: Sequence[str] | None,
+        everywhere: bool,
     ) -> None:
         """Check the corpora, and measure tasks on those that each is for; `everywhere`: on all of them."""
         able = {
@@ -175,18 +182,20 @@ class EncodingRunner:
         return head(corpus.path, int(task.mb * 1e6), self.folder / f"{task.do}.txt")
 
     def _made(self, corpus: Corpus, n_bytes: int) -> Path:
-        """Return a file of some size, the corpus again and again; one of another size is removed."""
+        """Return a file of almost some size, the corpus again and again; one of another size is removed."""
         path = self.folder / f"made-{n_bytes}.txt"
-        if not path.is_file():
-            for other in self.folder.glob("made-*.txt"):
-                other.unlink()
-            with path.open("wb") as out:
-                while (left := n_bytes - out.tell()) > 0:
-                    with corpus.path.open("rb") as text:
-                        while left > 0 and (block := text.read(min(left, 1 << 24))):
-                            left -= out.write(block)
-            _cut_last_character(path)
-        return path
+        if path.is_file():
+            return path
+        for other in self.folder.glob("made-*.txt"):
+            other.unlink()
+        left = n_bytes
+        with path.open("wb") as out:
+            for piece in pieces([corpus.path]):
+                some = piece if len(piece) <= left else piece[: piece.rfind(b"\n", 0, left) + 1]
+                left -= out.write(some)
+                if len(some) < len(piece) or left == 0:
+                    return path
+        raise AssertionError("the pieces never end")
 
     def _check(self, corpus: Corpus, peers: Sequence[str]) -> None:
         """Compare the ids of the first documents of a corpus, before anything is timed."""
@@ -215,7 +224,7 @@ class EncodingRunner:
         left = [library for library in libraries if library not in failed]
         for library in failed & set(libraries):
             self._skip(name, corpus, library, "its ids differ")
-        for turn in range(1 if name in _ONCE else self.settings.repeat):
+        for turn in range(1 if TASKS[name].once else self.settings.repeat):
             for library in tuple(left):
                 if not self._measure(name, corpus, library, digest=turn == 0):
                     left.remove(library)
@@ -234,10 +243,12 @@ class EncodingRunner:
             line |= {"measured_bytes": line["bytes"], "measured_seconds": line["seconds"]}
             line["seconds"] *= corpus.n_bytes / line["bytes"]
             line |= {"bytes": corpus.n_bytes, "peak_rss_bytes": None}
-            line.pop("digest")  # of the slice
+            del line["digest"], line["n_ids"]  # of the slice
         self.runs.append(line)
         peak, rate = (line["peak_rss_bytes"] or 0) / 1e6, line["bytes"] / line["seconds"] / 1e6
-        _say(f"{name:13} {corpus.name:8} {library:10} {line['seconds']:9.3g} s {rate:7.0f} MB/s {peak:5.0f} MB")
+        _say(
+            f"{name:13} {corpus.name:8} {library:10} {line['seconds']:9.3g} s {rate:7.0f} MB/s {peak:5.0f} MB"
+        )
         return True
 
     def _seconds_left(self) -> float | None:
@@ -250,19 +261,25 @@ class EncodingRunner:
         _say(f"{name:13} {corpus.name:8} {library:10} {reason}")
 
     def check_whole_corpora(self) -> None:
-        """Hold the ids of whole files against each other, and their number in every run."""
-        for name, corpus in dict.fromkeys((run["task"], run["corpus"]) for run in self.runs):
-            of_task = [run for run in self.runs if (run["task"], run["corpus"]) == (name, corpus)]
-            whole = [run for run in of_task if "n_ids" in run and "measured_bytes" not in run]
-            for key, what in (("digest", "ids"), ("n_ids", "number of ids")):
-                found = {run["library"]: set[Any]() for run in whole if key in run}
-                for run in whole:
-                    if key in run:
-                        found[run["library"]].add(run[key])
-                for library, values in found.items():
-                    equal = len(values | found.get("bpenb", values)) == 1
-                    why = "" if equal else f"the {what} differ"
-                    self._gate(Gate(corpus, library, f"{name}, {what}", equal, why))
+        """Hold the ids of all runs with one text and one vocab against each other, and their number."""
+        texts: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+        for run in self.runs:
+            if "n_ids" in run:
+                texts.setdefault((TASKS[run["task"]].vocab, run["corpus"], run["bytes"]), []).append(run)
+        for (vocab, corpus, n_bytes), runs in texts.items():
+            for library in dict.fromkeys(run["library"] for run in runs):
+                compared = [run for run in runs if run["library"] in (library, "bpenb")]
+                # A batch of documents has no special tokens: tasks may differ by those, libraries not.
+                whole = [run for run in compared if TASKS[run["task"]].do != "warm"]
+                parts = [run for run in compared if TASKS[run["task"]].do == "warm"]
+                different = [
+                    key
+                    for key in ("digest", "n_ids")
+                    if any(len({run[key] for run in some if key in run}) > 1 for some in (whole, parts))
+                ]
+                why = f"there are different results: {' and '.join(different)}" if different else ""
+                result = f"ids, {vocab}, {n_bytes / 1e6:.1f} MB, all runs"
+                self._gate(Gate(corpus, library, result, not why, why))
 
 
 def encode_command(python: Path, library: str, tokenizer: Path, path: Path, out: Path) -> list[str]:
@@ -273,25 +290,6 @@ def encode_command(python: Path, library: str, tokenizer: Path, path: Path, out:
     if program is None:
         raise SystemExit(f"there is no command bpenb beside {python}; install bpenb first (pip install .)")
     return [program, "encode", str(path), "-t", str(tokenizer), "-o", str(out), "--progress", "none"]
-
-
-def _cut_last_character(path: Path) -> None:
-    """Take a half character from the end of a text."""
-    with path.open("rb+") as file:
-        file.seek(-4, 2)
-        tail = file.read()
-        lost = next((n for n in range(4) if _is_text(tail[: 4 - n])), 0)
-        file.truncate(path.stat().st_size - lost)
-
-
-def _is_text(tail: bytes) -> bool:
-    """Tell whether a text may end with these bytes; those before its first character are another's."""
-    starts = [i for i, byte in enumerate(tail) if byte & 0xC0 != 0x80]
-    try:
-        tail[starts[-1] if starts else 0 :].decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _say(line: str) -> None:

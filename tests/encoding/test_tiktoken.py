@@ -10,12 +10,11 @@ import bpenb
 import numpy as np
 import pytest
 import tiktoken
+from bpenb import preparing
 from bpenb.encoding import Tokenizer, encode_file_blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.encoding import published
-
-from bpenb import preparing
 
 EOT = "<|endoftext|>"
 Both = tuple[Tokenizer, tiktoken.Encoding]
