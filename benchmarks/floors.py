@@ -10,7 +10,7 @@ from benchmarks.results import Median, Results, medians
 
 Medians = dict[str, dict[str, Median]]
 
-# The floors of speed name these; the corpora that a caller brings count as well.
+# The floors against peers are for these; the corpora that a caller brings count as well.
 _LARGE = ("prose", "code", "stories")
 _LARGER_THAN_GPT2 = ("cl100k", "o200k")
 
@@ -46,8 +46,8 @@ class Floor:
         sign = "≤" if self.at_most else "≥"
         wish = "" if self.reach_for is None else f" → {self.reach_for:g}"
         verdict = {True: "met", False: "MISSED", None: ""}[self.met]
-        reached = "not measured" if self.reached is None else f"{self.reached:.3g} {self.unit}"
-        return f"{verdict:7}{self.what}: {reached} (floor {sign} {self.floor:g} {self.unit}{wish})"
+        figure = "not measured," if self.reached is None else f"{self.reached:.3g}"
+        return f"{verdict:7}{self.what}: {figure} {self.unit} (floor {sign} {self.floor:g}{wish})"
 
 
 def floors(results: Results) -> list[Floor]:
