@@ -63,18 +63,24 @@ def _rss(process: Any) -> int:
         return 0
 
 
-def run_child(python: str | Path, request: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
+def run_child(
+    python: str | Path,
+    request: dict[str, Any],
+    timeout: float | None = None,
+    module: str = "benchmarks.child",
+) -> dict[str, Any]:
     """Run one request (see child.py) and return its line.
 
     Args:
         python: the interpreter of the environment that the library lives in.
         request: what child.py takes; `workers` also sets the threads of the Rust libraries.
         timeout: seconds; afterwards the child and all it started are ended.
+        module: what is run; or benchmarks.encoding_child.
 
     Raises:
         ChildError: it failed (the message ends with its last words) or was not done in time.
     """
-    command = [str(python), "-m", "benchmarks.child", json.dumps(request)]
+    command = [str(python), "-m", module, json.dumps(request)]
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -107,7 +113,7 @@ def run_child(python: str | Path, request: dict[str, Any], timeout: float | None
 
 
 def _environment(workers: int | None) -> dict[str, str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cli")])}
     if workers is not None:
         environment |= {"BPENB_BENCH_WORKERS": str(workers), "RAYON_NUM_THREADS": str(workers)}
     return environment

@@ -16,6 +16,7 @@ from benchmarks.measure import ROOT, ChildError, run_child
 
 OURS = ("bpenb", "bpenb_regex", "regex_counter")  # these run in bpenb's own environment
 PEERS = ("gigabpe", "gigatoken", "rustbpe", "hf_tokenizers")
+ENCODERS = ("bpenb", "gigatoken", "tiktoken")  # those that encode; the first is ours
 
 
 def requirements() -> list[str]:
@@ -42,12 +43,14 @@ def peer_python(option: Path | None, folder: Path) -> Path:
     return python
 
 
-def versions(pythons: dict[str, Path]) -> tuple[dict[str, str], dict[str, str]]:
+def versions(
+    pythons: dict[str, Path], module: str = "benchmarks.child"
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return the version of each library, and for those that do not start, why."""
     found, missing = {}, {}
     for library, python in pythons.items():
         try:
-            found[library] = run_child(python, {"library": library, "do": "version"}, 60)["version"]
+            found[library] = run_child(python, {"library": library, "do": "version"}, 60, module)["version"]
         except (ChildError, OSError) as error:
             missing[library] = str(error)
     return found, missing

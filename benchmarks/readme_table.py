@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.encoding_tables import encoding_tables
 from benchmarks.measure import ROOT
 from benchmarks.peers import PEERS
 from benchmarks.results import Median, Results, medians, ratio
 
+KINDS = ("run", "scaling", "encoding")
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 TITLES = {
     "train": "Training (32k vocab; stories 10k): read, count, merge",
@@ -25,12 +27,14 @@ NAMES = {
 }
 
 
-def tables(results: Results, scaling: Results | None = None) -> str:
+def tables(results: Results, scaling: Results | None = None, encoding: Results | None = None) -> str:
     """Return the tables as Markdown, with what they were measured on."""
     parts = [_measured_on(results)]
     parts += [table(results, task) for task in TITLES if any(run["task"] == task for run in results["runs"])]
     if scaling is not None:
         parts.append(scaling_table(scaling))
+    if encoding is not None:
+        parts.append(encoding_tables(encoding))
     return "\n\n".join(parts)
 
 
@@ -77,7 +81,8 @@ def write_readme(files: Sequence[Path], readme: Path = ROOT / "README.md") -> bo
     if old.count(START) != 1 or old.count(END) != 1:
         raise SystemExit(f"{readme} must have one line {START} and one line {END}")
     before, after = old.split(START)[0], old.split(END)[1]
-    new = f"{before}{START}\n\n{tables(kinds['run'], kinds.get('scaling'))}\n\n{END}{after}"
+    shown = tables(kinds["run"], kinds.get("scaling"), kinds.get("encoding"))
+    new = f"{before}{START}\n\n{shown}\n\n{END}{after}"
     readme.write_text(new, encoding="utf-8")
     return new != old
 

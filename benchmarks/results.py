@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bpenb._workers import available_workers
 
 from benchmarks.corpora import Corpus
+from benchmarks.encoding_runner import EncodingRunner
 from benchmarks.measure import ROOT
 from benchmarks.peers import PEERS
 from benchmarks.runner import Runner
@@ -61,10 +62,12 @@ def header(kind: str, corpora: Sequence[Corpus], versions: dict[str, str]) -> Re
     }
 
 
-def results_of(runner: Runner, corpora: Sequence[Corpus], versions: dict[str, str]) -> Results:
-    """Return all that a run found out."""
+def results_of(
+    runner: Runner | EncodingRunner, corpora: Sequence[Corpus], versions: dict[str, str], kind: str = "run"
+) -> Results:
+    """Return all that a run of training (`run`) or of encoding found out."""
     settings = runner.settings
-    return header("run", corpora, versions) | {
+    return header(kind, corpora, versions) | {
         "settings": {
             "repeat": settings.repeat,
             "workers": settings.workers,

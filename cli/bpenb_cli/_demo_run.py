@@ -57,8 +57,8 @@ def run_demo(root: Path, folder: Path, vocab_size: int, show: ProgressCallback |
         show: told of the progress of the training.
     """
     import bpenb
-    from bpenb.dataset import NpyWriter, read_ids
-    from bpenb.encoding import encode_file_blocks
+    from bpenb.dataset import read_ids
+    from bpenb.encoding import decode_blocks
 
     clock = _Clock()
     with clock.phase("gather"):
@@ -69,12 +69,11 @@ def run_demo(root: Path, folder: Path, vocab_size: int, show: ProgressCallback |
         trained.save(folder / "tokenizer")
     with clock.phase("load"):
         tokenizer = bpenb.Tokenizer.load(folder / "tokenizer")
-    with clock.phase("encode"), NpyWriter(folder / "ids.npy", tokenizer.n_vocab) as out:
-        for ids in encode_file_blocks(tokenizer, corpus.path):
-            out.write(ids)
+    with clock.phase("encode"):
+        n_ids = bpenb.encode_to_files(tokenizer, corpus.path, folder / "ids.npy").n_tokens
     with clock.phase("decode"), (folder / "decoded.txt").open("wb") as decoded:
-        for ids in read_ids(folder / "ids.npy"):
-            decoded.write(tokenizer.decode_bytes(ids))
+        for text in decode_blocks(tokenizer, read_ids(folder / "ids.npy")):
+            decoded.write(text)
     with clock.phase("compare"):
         comes_back = filecmp.cmp(corpus.path, folder / "decoded.txt", shallow=False)
-    return DemoResult(corpus, dict(trained.report or {}), clock.seconds, out.n_ids, comes_back)
+    return DemoResult(corpus, dict(trained.report or {}), clock.seconds, n_ids, comes_back)

@@ -20,12 +20,12 @@ def rates(
     """Return the bytes per token of each text; before a training, this tells too whether it can be read."""
     if not evaluate or tokenizer is None:
         return []
-    from bpenb import Tokenizer
-    from bpenb.encoding import encode_file_blocks
+    from bpenb import EncodeSettings, Tokenizer, count_tokens
 
     loaded = Tokenizer.load(tokenizer, pattern=pattern) if isinstance(tokenizer, Path) else tokenizer
-    n_tokens = [sum(len(ids) for ids in encode_file_blocks(loaded, text, errors=errors)) for text in evaluate]
-    return [path.stat().st_size / max(1, n) for path, n in zip(evaluate, n_tokens, strict=True)]
+    settings = EncodeSettings(errors=errors)
+    totals = [count_tokens(loaded, text, settings).total for text in evaluate]
+    return [total.bytes_per_token or 0.0 for total in totals]
 
 
 def show_gains(

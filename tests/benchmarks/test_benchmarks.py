@@ -175,7 +175,7 @@ def test_every_adapter_is_short_and_has_the_same_names() -> None:
 
 def test_peers_are_pinned_and_not_needed_by_the_tests() -> None:
     names = {line.split("==")[0] for line in requirements()}
-    assert names == {"tokenizers", "rustbpe", "gigabpe", "gigatoken"}
+    assert names == {"tokenizers", "tiktoken", "rustbpe", "gigabpe", "gigatoken"}
 
 
 def test_corpora(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

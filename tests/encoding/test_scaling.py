@@ -43,9 +43,9 @@ def tokenizer() -> Tokenizer:
 def seconds(tokenizer: Tokenizer, text: str) -> float:
     best = float("inf")
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         tokenizer.encode_to_numpy(text)
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     return best
 
 
@@ -59,10 +59,10 @@ def test_time_is_near_linear(tokenizer: Tokenizer, name: str) -> None:
 
 def test_time_of_a_stream_without_a_cut_is_near_linear(tokenizer: Tokenizer) -> None:
     def stream(n: int) -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         n_ids = sum(1 for _ in tokenizer.encode_iterable("acgt" * 25 for _ in range(n)))
         assert n_ids > n
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     assert stream(16_000) < 24 * min(stream(2_000), stream(2_000)) + 0.02
 

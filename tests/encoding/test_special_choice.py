@@ -151,7 +151,7 @@ def test_a_large_text_is_cut_as_the_choice_says(tokenizer: Tokenizer) -> None:
 # --- tiktoken -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["gpt2", "cl100k_base"])
+@pytest.fixture(scope="module", params=["gpt2", "cl100k"])
 def both(request: pytest.FixtureRequest, test_data: Path) -> tuple[Tokenizer, tiktoken.Encoding]:
     return published.load(test_data, request.param)
 
