@@ -42,7 +42,7 @@ def decode_named_blocks(
 
     Example:
         >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
-        >>> list(decode_named_blocks(tokenizer, [np.array([104, 195]), np.array([169])]))
+        >>> list(map(bytes, decode_named_blocks(tokenizer, [np.array([104, 195]), np.array([169])])))
         [b'h\\xc3', b'\\xa9']
         >>> list(decode_named_blocks(tokenizer, [np.array([104, 195]), np.array([40])], "replace"))
         [b'h', b'\\xef\\xbf\\xbd(', b'']
