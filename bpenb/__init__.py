@@ -9,6 +9,7 @@
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
     encode_to_files, count_tokens                     corpora → training files; tokens only counted
     InputOptions, EncodeSettings, OutputSettings      how files are read, encoded, written
+    VocabOptions                                      special tokens in reserve, their roles, padding
     open_dataset, verify_dataset                      training files read back, and checked
     Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from bpenb.sweep_table import Sweep
     from bpenb.training import Checkpoint, apply_merges, learn_merges
     from bpenb.verification import Verification, verify
+    from bpenb.vocab_options import VocabOptions
 
 __version__ = "0.1.0"
 
@@ -54,6 +56,7 @@ __all__ = [
     "Sweep",
     "Tokenizer",
     "Verification",
+    "VocabOptions",
     "WordCounts",
     "Workforce",
     "__version__",
@@ -87,6 +90,7 @@ _HOMES = {
     "Sweep": "bpenb.sweep_table",
     "Tokenizer": "bpenb.encoding",
     "Verification": "bpenb.verification",
+    "VocabOptions": "bpenb.vocab_options",
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
     "apply_merges": "bpenb.training",

@@ -31,6 +31,7 @@ from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.training import LearningOptions, check_memory
 from bpenb.verification import verify_training
+from bpenb.vocab_options import VocabOptions
 
 __all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
 
@@ -61,6 +62,7 @@ def train(
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
+    vocab_options: VocabOptions | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -83,6 +85,7 @@ def train(
             and ties are its own, and `special_tokens` names further ones.
         checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
         resume: go on from the checkpoint; the result is that of a training that never stopped.
+        vocab_options: special tokens with a role or in reserve, and what a model's vocab is padded to.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -104,7 +107,7 @@ def train(
         >>> tokenizer.merges
         [(b'o', b'w'), (b'l', b'ow'), (b' ', b'low')]
     """
-    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties, vocab_options)
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
@@ -135,6 +138,7 @@ def train_from_iterator(
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
+    vocab_options: VocabOptions | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -149,7 +153,7 @@ def train_from_iterator(
         >>> train_from_iterator(["low low lower"], vocab_size=258, special_tokens=()).merges
         [(b'o', b'w'), (b'l', b'ow')]
     """
-    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties)
+    start = open_start(base, checkpoint, resume, pattern, special_tokens, ties, vocab_options)
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
@@ -175,15 +179,18 @@ def train_from_counts(
     base: BaseOption = None,
     checkpoint: CheckpointOption = None,
     resume: bool = False,
+    vocab_options: VocabOptions | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
     Args:
         counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict`, or `merge_counts`.
         special_tokens, pattern: those of the counts; naming others is an error.
+        vocab_options: further special tokens; text that is spelled as one was counted as text.
 
     Raises:
-        CountsError: a pattern or special tokens that the counts were not made with.
+        CountsError: a pattern or special tokens that the counts were not made with, or a word that holds
+            one of the further special tokens.
 
     Example:
         >>> counts = WordCounts.from_dict({"low": 5, "lower": 2})
@@ -202,7 +209,9 @@ def train_from_counts(
             raise CountsError(
                 f"these counts were made with {name} {made!r}, not {asked!r}; count again with those"
             )
-    start = open_start(base, checkpoint, resume, counts.pattern, counts.special_tokens, ties)
+    named = counts.special_tokens
+    start = open_start(base, checkpoint, resume, counts.pattern, named, ties, vocab_options)
+    counts = start.counts_for(counts)
     least = check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workers, least)
     counted = CountResult(counts, counts.n_bytes, 0)

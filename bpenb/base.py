@@ -19,10 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bpenb._arrays import NO_TOKEN, ByteArray, IdArray
-from bpenb._byte_map import to_printable
 from bpenb._vocab_checks import MAX_IDS
 from bpenb.encoding import Tokenizer
-from bpenb.errors import TrainingError
+from bpenb.errors import ModelError, TrainingError
 from bpenb.formats import load_model, self_made_ids
 from bpenb.model import UNKNOWN, BPEModel
 from bpenb.patterns import SplitPattern, resolve_pattern
@@ -93,9 +92,10 @@ class Base:
         vocab = {i: token for i, token in model.ordinary_vocab().items() if i not in taken}
         new_tokens = tokens[len(self.byte_order) + model.n_merges :]
         vocab |= dict(enumerate(new_tokens, start=self.n_ids))
-        return BPEModel.from_ids(
+        continued = BPEModel.from_ids(
             vocab, pairs, self.special_tokens, model.pattern, self.ties, engine, unicode_version
         )
+        return continued.with_roles(model.roles, model.pad_multiple)
 
 
 def open_base(
@@ -126,7 +126,10 @@ def open_base(
         )
     chosen = _ties(model, ties, name)
     _check_whole(model, name)
-    special_ids, n_ids = _special_ids(model, special_tokens, name)
+    try:
+        special_ids, n_ids = model.special_ids_with(special_tokens)
+    except ModelError as error:
+        raise TrainingError(f"{name}: {error}") from None
     _check_self_made(model, special_ids, name)
     order = np.argsort(model.byte_ids, kind="stable").astype(np.uint8)
     given = GivenMerges(model.learning_merges(order), np.zeros(model.n_merges, dtype=np.int64))
@@ -162,26 +165,3 @@ def _check_self_made(model: BPEModel, special_ids: dict[str, int], name: str) ->
             f"{name}: token {token} ({vocab[token]!r}) is not what its own bytes merge to, so a new merge "
             "might make it once more; if it is a special token, name it as one"
         )
-
-
-def _special_ids(model: BPEModel, special_tokens: Iterable[str], name: str) -> tuple[dict[str, int], int]:
-    """Return the ids of all special tokens, and the id that the first new merge gets."""
-    vocab = model.ordinary_vocab()
-    id_of = {token: token_id for token_id, token in vocab.items()}
-    printable = {to_printable(token): token_id for token_id, token in vocab.items()}
-    made = {*model.byte_ids.tolist(), *model.merge_ids.tolist()}
-    special_ids, next_id = dict(model.special_tokens), model.n_vocab
-    for special in special_tokens:
-        if special in special_ids:
-            continue
-        token_id = id_of.get(special.encode(), printable.get(special))
-        if token_id is None:
-            special_ids[special], next_id = next_id, next_id + 1
-        elif token_id in made:
-            raise TrainingError(
-                f"the special token {special!r} is spelled as token {token_id} of {name}, and no file could "
-                "tell the two apart; choose another"
-            )
-        else:
-            special_ids[special] = token_id
-    return special_ids, next_id

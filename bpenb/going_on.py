@@ -26,6 +26,7 @@ from bpenb.training import (
     replay_merges,
     training_identity,
 )
+from bpenb.vocab_options import VocabOptions, checked_vocab_options, with_all_special_tokens
 
 __all__ = ["CheckpointOption", "Start", "open_start"]
 
@@ -40,6 +41,7 @@ class Start:
         pattern, special_tokens, ties: of the training; those of the base if there is one.
         base: what ids and merges are kept of.
         checkpoint: where merges are kept.
+        vocab_options: whose special tokens are among `special_tokens`.
     """
 
     pattern: SplitPattern
@@ -47,6 +49,7 @@ class Start:
     ties: str
     base: Base | None
     checkpoint: OpenCheckpoint | None
+    vocab_options: VocabOptions
 
     def options(
         self,
@@ -84,14 +87,25 @@ class Start:
         """Merges at the front that are those of the base."""
         return 0 if self.base is None else self.base.model.n_merges
 
+    def counts_for(self, counts: WordCounts) -> WordCounts:
+        """Return counts that were made before, for all special tokens of the vocab.
+
+        Raises:
+            CountsError: counts that were not cut at the special tokens of the base, or a word that
+                holds a further special token.
+        """
+        further = set(self.vocab_options.special_tokens(()))
+        if self.base is not None:
+            further -= self.base.model.special_tokens.keys()
+        self._check_cut(counts, further)
+        return with_all_special_tokens(counts, self.special_tokens)
+
     def learn(self, counts: WordCounts, options: LearningOptions, reporter: Reporter) -> MergeResult:
         """Learn what follows the merges that there are, and keep the merges if they are to be kept.
 
         Raises:
             TrainingError: other words than those of the checkpoint.
-            CountsError: words that were not cut at the special tokens of the base.
         """
-        self._check_cut(counts)
         given = None if self.base is None else self.base.given
         order = None if self.base is None else self.base.byte_order
         if self.checkpoint is None:
@@ -104,8 +118,9 @@ class Start:
         self.checkpoint.keep_all(result)
         return result
 
-    def _check_cut(self, counts: WordCounts) -> None:
-        if self.base is not None and set(counts.special_tokens) != set(self.special_tokens):
+    def _check_cut(self, counts: WordCounts, further: set[str]) -> None:
+        cut_at, wanted = set(counts.special_tokens), set(self.special_tokens)
+        if self.base is not None and not wanted - further <= cut_at <= wanted:
             raise CountsError(
                 f"these counts were made with special tokens {counts.special_tokens!r}; the base has "
                 f"{self.special_tokens!r}: count again with those"
@@ -114,8 +129,9 @@ class Start:
     def model(self, result: MergeResult, counts: WordCounts) -> BPEModel:
         """Return the model of what was learned."""
         if self.base is not None:
-            return self.base.continued(result.merges, counts.engine, counts.unicode_version)
-        return BPEModel.from_training(
+            continued = self.base.continued(result.merges, counts.engine, counts.unicode_version)
+            return self.vocab_options.complete(continued)
+        learned = BPEModel.from_training(
             result.merges,
             result.byte_order,
             counts.special_tokens,
@@ -124,6 +140,7 @@ class Start:
             engine=counts.engine,
             unicode_version=counts.unicode_version,
         )
+        return self.vocab_options.complete(learned)
 
     def gains(self, counts: WordCounts, result: MergeResult) -> dict[str, Any] | None:
         """Return what report.json tells of the base: its size, bytes per token before and after; or None."""
@@ -146,6 +163,7 @@ def open_start(
     pattern: str | SplitPattern | None,
     special_tokens: Iterable[str] | None,
     ties: str | None,
+    vocab_options: VocabOptions | None = None,
 ) -> Start:
     """Return where a training starts.
 
@@ -154,6 +172,7 @@ def open_start(
         checkpoint: the file to keep merges in.
         resume: go on from the checkpoint.
         pattern, special_tokens, ties: as named; None for those of the base, or the usual ones.
+        vocab_options: further special tokens, and more.
 
     Raises:
         TrainingError: settings that are not those of the base, or `resume` without a checkpoint.
@@ -163,15 +182,15 @@ def open_start(
     # The default is this very object, so a caller who names the same tokens is told from one who does not.
     is_named = special_tokens is not None and special_tokens is not END_OF_TEXT
     named = normalize_special_tokens(special_tokens if is_named and special_tokens is not None else ())
-    opened = None
+    extra, opened = checked_vocab_options(vocab_options), None
     if base is not None:
-        opened = open_base(base, pattern, named, ties)
+        opened = open_base(base, pattern, extra.special_tokens(named), ties)
         split, specials, chosen = opened.model.pattern, tuple(opened.special_tokens), opened.ties
     else:
         split = resolve_pattern(DEFAULT_PATTERN if pattern is None else pattern)
-        specials = named if is_named else END_OF_TEXT
+        specials = extra.special_tokens(named if is_named else END_OF_TEXT)
         chosen = "cs336" if ties is None else ties
-    return Start(split, specials, chosen, opened, _opened(checkpoint, resume))
+    return Start(split, specials, chosen, opened, _opened(checkpoint, resume), extra)
 
 
 def _opened(checkpoint: CheckpointOption, resume: bool) -> OpenCheckpoint | None:

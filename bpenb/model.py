@@ -13,7 +13,7 @@ and always taking the pair of lowest rank are the same, and an encoder may do ei
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from bpenb._arrays import (
     offsets_from_lengths,
     ranges_to_bytes,
 )
-from bpenb._byte_map import BYTE_TO_CHARACTER
+from bpenb._special_ids import checked_multiple, checked_roles, further_special_ids, lay_out
 from bpenb._vocab_checks import (
     MAX_IDS,
     MergeError,
@@ -59,6 +59,9 @@ class BPEModel:
         pattern: the split pattern.
         ties: tie mode that it was trained with; `unknown` if a file did not tell.
         engine, unicode_version: who cut the pretokens in training, by which Unicode version.
+        roles: the special token that begins a text (`bos`), ends one (`eos`), fills (`pad`) or stands
+            for what is unknown (`unk`); those that were named.
+        pad_multiple: what the vocab of a model is padded to a multiple of; 1: it is not.
     """
 
     token_bytes: ByteArray
@@ -71,6 +74,8 @@ class BPEModel:
     ties: str = "cs336"
     engine: str = UNKNOWN
     unicode_version: str = UNKNOWN
+    roles: Mapping[str, str] = field(default_factory=dict)
+    pad_multiple: int = 1
 
     def __post_init__(self) -> None:
         for array in (self.token_bytes, self.token_offsets, self.merges, self.merge_ids, self.byte_ids):
@@ -224,7 +229,7 @@ class BPEModel:
         learned = [bytes([byte]) for byte in byte_order.tolist()]
         for left, right in merges.tolist():
             learned.append(learned[left] + learned[right])
-        special_ids, ids = _layout(ties, names, learned)
+        special_ids, ids = lay_out(ties, names, learned)
         if max(ids) >= MAX_IDS:
             raise ModelError(f"{len(merges)} merges make more ids than the {MAX_IDS} that a vocab may have")
         id_of = np.array(ids, dtype=np.int32)  # by learning id
@@ -238,9 +243,49 @@ class BPEModel:
         return len(self.token_offsets) - 1
 
     @property
+    def padded_vocab_size(self) -> int:
+        """Rows of the embedding of a model: `n_vocab`, up to the next multiple of `pad_multiple`."""
+        return -(-self.n_vocab // self.pad_multiple) * self.pad_multiple
+
+    @property
     def n_merges(self) -> int:
         """How many merges there are."""
         return len(self.merges)
+
+    def with_roles(self, roles: Mapping[str, str], pad_multiple: int = 1) -> BPEModel:
+        """Return this model with the special tokens of some roles, and a padding, in place of its own.
+
+        Raises:
+            ModelError: no such role or special token, or a multiple below 1.
+            TypeError: a value of a wrong type.
+        """
+        checked = checked_roles(roles, self.special_tokens)
+        return replace(self, roles=checked, pad_multiple=checked_multiple(pad_multiple))
+
+    def special_ids_with(self, names: Iterable[str]) -> tuple[dict[str, int], int]:
+        """Return the ids of all special tokens when `names` are added, and the id behind them all.
+
+        Raises:
+            ModelError, TypeError: as of `with_special_tokens`.
+        """
+        made = {*self.byte_ids.tolist(), *self.merge_ids.tolist()}
+        return further_special_ids(self.special_tokens, names, self.ordinary_vocab(), made, self.n_vocab)
+
+    def with_special_tokens(self, names: Iterable[str]) -> BPEModel:
+        """Return this model with further special tokens, behind the highest id; every other id stays.
+
+        One that is there already changes nothing; a token that no merge makes becomes special where it is.
+
+        Raises:
+            ModelError: one that is spelled as a token which BPE makes, is empty, or no UTF-8.
+            TypeError: a plain string instead of a sequence of them, or an item that is no string.
+        """
+        special_ids, _ = self.special_ids_with(names)
+        new = {*special_ids.values()} - {*self.special_tokens.values()}
+        ordinary = {i: token for i, token in self.ordinary_vocab().items() if i not in new}
+        how = (self.pattern, self.ties, self.engine, self.unicode_version)
+        model = self._assemble(ordinary, special_ids, self.merges, self.merge_ids, *how)
+        return replace(model, roles=self.roles, pad_multiple=self.pad_multiple)
 
     def vocab(self) -> dict[int, bytes]:
         """Return the bytes of every id that has a token, special tokens included, by id."""
@@ -285,29 +330,3 @@ def _ids_by_bytes(ordinary: Mapping[int, bytes]) -> dict[bytes, int]:
         token = ordinary[twice]
         raise ModelError(f"ids {twice} and {id_of[token]} have the same bytes {token!r}")
     return id_of
-
-
-def _layout(ties: str, names: tuple[str, ...], learned: list[bytes]) -> tuple[dict[str, int], list[int]]:
-    """Return the ids of the special tokens, and the id of each learning id."""
-    n_merges = len(learned) - N_BYTES
-    first_bytes = list(range(N_BYTES))
-    if ties == "cs336":
-        specials = {name: N_BYTES + i for i, name in enumerate(names)}
-        return specials, first_bytes + [N_BYTES + len(names) + i for i in range(n_merges)]
-    if ties == "rustbpe":
-        specials = {name: N_BYTES + n_merges + i for i, name in enumerate(names)}
-        return specials, first_bytes + [N_BYTES + i for i in range(n_merges)]
-    if ties != "huggingface":
-        raise ModelError(f"unknown ties {ties!r}; there are: cs336, huggingface, rustbpe")
-    specials = {name: i for i, name in enumerate(names)}
-    for name in names:
-        if name in BYTE_TO_CHARACTER and not name.isascii():
-            byte = BYTE_TO_CHARACTER.index(name)
-            raise ModelError(
-                f"special token {name!r} is how GPT-2's files spell the byte {byte}: with huggingface "
-                "ties the two would share an id, and one of them be lost; "
-                "choose another special token, or other ties"
-            )
-    free = iter(range(len(names), len(names) + len(learned)))
-    shared = {name.encode(): i for name, i in specials.items() if name in BYTE_TO_CHARACTER}
-    return specials, [shared[token] if token in shared else next(free) for token in learned]

@@ -58,6 +58,8 @@ def training_report(
         "settings": {
             "vocab_size": int(vocab_size),
             "special_tokens": list(counts.special_tokens),
+            "roles": dict(model.roles),
+            "pad_vocab_to_multiple": model.pad_multiple,
             "pattern": counts.pattern.regex,
             "pattern_name": counts.pattern.name,
             "ties": options.ties,
@@ -75,6 +77,7 @@ def training_report(
             "tokens": result.n_tokens_left,
             "bytes_per_token": counts.n_bytes / result.n_tokens_left if result.n_tokens_left else None,
             "n_vocab": model.n_vocab,
+            "padded_vocab_size": model.padded_vocab_size,
             "merges": len(result.merges),
             "last_merge_count": last,
         },

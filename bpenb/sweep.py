@@ -43,6 +43,7 @@ from bpenb.training import (
     replay_merges,
 )
 from bpenb.verification import Verification, verify_training
+from bpenb.vocab_options import VocabOptions, checked_vocab_options, with_all_special_tokens
 
 __all__ = ["train_sweep"]
 
@@ -72,6 +73,7 @@ def train_sweep(
     seed: int = 0,
     inputs: InputOptions | None = None,
     verify: bool = False,
+    vocab_options: VocabOptions | None = None,
 ) -> Sweep:
     """Train once, and return a tokenizer for each of several vocab sizes.
 
@@ -103,7 +105,11 @@ def train_sweep(
     """
     workforce = workers if isinstance(workers, Workforce) else Workforce(workers)
     workforce = workforce if max_memory is None else replace(workforce, max_memory=max_memory)
+    extra = checked_vocab_options(vocab_options)
     settings = _settings(source, special_tokens, pattern, errors, engine)
+    settings = replace(settings, special_tokens=extra.special_tokens(settings.special_tokens))
+    if isinstance(source, WordCounts):
+        source = with_all_special_tokens(source, settings.special_tokens)
     sizes = _checked_sizes(vocab_sizes, settings.special_tokens, ties)
     options = learning_options(
         settings.special_tokens, sizes[-1], ties, min_frequency, max_token_length, workforce.workers
@@ -121,7 +127,7 @@ def train_sweep(
         counted = count_files(source, settings, workforce, reporter, mixture, options=inputs)
     counts, dropped = drop_rare_words(counted.counts, least)
     counted = counted._replace(counts=counts, dropped_words=dropped)
-    return _Run(counted, options, sizes, evaluated, reporter).finish(verify)
+    return _Run(counted, options, sizes, evaluated, reporter, extra).finish(verify)
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -200,6 +206,7 @@ class _Run(NamedTuple):
     sizes: list[int]
     evaluated: list[tuple[str, WordCounts]]
     reporter: Reporter
+    vocab_options: VocabOptions
 
     def finish(self, verify: bool) -> Sweep:
         counts = self.counted.counts
@@ -228,7 +235,7 @@ class _Run(NamedTuple):
 
     def _model(self, result: MergeResult, n_merges: int) -> BPEModel:
         counts = self.counted.counts
-        return BPEModel.from_training(
+        model = BPEModel.from_training(
             result.merges[:n_merges],
             result.byte_order,
             counts.special_tokens,
@@ -237,6 +244,7 @@ class _Run(NamedTuple):
             engine=counts.engine,
             unicode_version=counts.unicode_version,
         )
+        return self.vocab_options.complete(model)
 
     def _verify(self, result: MergeResult) -> Verification:
         model = self._model(result, len(result.merges))

@@ -38,6 +38,11 @@ class ModelFacts:
         return self._model.n_vocab
 
     @property
+    def padded_vocab_size(self) -> int:
+        """Rows of a model's embedding: `n_vocab`, up to the multiple that was asked for in training."""
+        return self._model.padded_vocab_size
+
+    @property
     def vocab(self) -> dict[int, bytes]:
         """The bytes of every id, special tokens included; a new dict each time."""
         return self._model.vocab()
@@ -51,6 +56,11 @@ class ModelFacts:
     def special_tokens(self) -> dict[str, int]:
         """The ids of the special tokens, in order; a new dict each time."""
         return dict(self._model.special_tokens)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The special token of each role (`bos`, `eos`, `pad`, `unk`) that was named; a new dict."""
+        return dict(self._model.roles)
 
     def __repr__(self) -> str:
         n_special = len(self._model.special_tokens)

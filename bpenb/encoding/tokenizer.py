@@ -144,6 +144,24 @@ class Tokenizer(ModelFacts, Decoding):
 
         save_folder(self._model, path, self._report, force)
 
+    def with_special_tokens(self, names: Iterable[str]) -> Tokenizer:
+        """Return a tokenizer with further special tokens behind the highest id; every other id stays.
+
+        Args:
+            names: one that is a special token already changes nothing; one that is a token which no
+                merge makes (as in GPT-2's vocab.json) becomes special where it is.
+
+        Raises:
+            ModelError: one that is spelled as a token which BPE makes, or an empty one.
+            TypeError: a plain string instead of a sequence of them, or an item that is no string.
+
+        Example:
+            >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<s>"])
+            >>> tokenizer.with_special_tokens(["<user>"]).encode("<s>a<user>")
+            [256, 97, 257]
+        """
+        return type(self).from_model(self._model.with_special_tokens(names), warm=False, report=self._report)
+
     # --- what is behind it -------------------------------------------------------------------------
 
     @property

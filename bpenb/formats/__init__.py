@@ -5,7 +5,7 @@
     self_made_ids tokens that BPE makes of their own bytes
     save_sweep    a folder of such folders           check_sweep_folder would it be refused?
 
-One module for each format: hf_json (with hf_split), gpt2_files, tiktoken_file (with boundaries),
+One module for each format: hf_json (with hf_split), hf_config, gpt2_files, tiktoken_file (with boundaries),
 settings, folder (with replacing), sweep_folder. Pickle is never read.
 """
 

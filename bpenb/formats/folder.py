@@ -1,9 +1,10 @@
 """The folder that a tokenizer is saved as: every format, and our settings beside them.
 
 tokenizer.json            for Hugging Face's `tokenizers` and all that reads it
+tokenizer_config.json     beside it, for `transformers`: the roles of special tokens
 vocab.json, merges.txt    as GPT-2 and the CS336 course have them; we read these
 tokenizer.tiktoken        for `tiktoken`; left out, with a warning, where it cannot hold the model
-bpenb.json                pattern, special tokens, ties, Unicode version
+bpenb.json                pattern, special tokens, their roles, padding, ties, Unicode version
 report.json               what the training measured, if it was trained here
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 
 from bpenb.errors import FormatError, OutputError
 from bpenb.formats.gpt2_files import merges_txt, read_merges_txt, read_vocab_json, vocab_json
+from bpenb.formats.hf_config import TOKENIZER_CONFIG, tokenizer_config_json
 from bpenb.formats.hf_json import tokenizer_json
 from bpenb.formats.hf_split import warn_if_cut_differently
 from bpenb.formats.reading import model_errors, warn_missing_bytes
@@ -40,7 +42,7 @@ __all__ = [
 
 TOKENIZER, VOCAB, MERGES, SETTINGS = "tokenizer.json", "vocab.json", "merges.txt", "bpenb.json"
 TIKTOKEN, REPORT = "tokenizer.tiktoken", "report.json"
-_FILES = (TOKENIZER, VOCAB, MERGES, TIKTOKEN, SETTINGS, REPORT)
+_FILES = (TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, TIKTOKEN, SETTINGS, REPORT)
 
 
 def check_folder(path: str | os.PathLike[str], force: bool = False) -> None:
@@ -76,6 +78,7 @@ def save_folder(
     warn_if_cut_differently(model.pattern)
     files = {
         TOKENIZER: tokenizer_json(model),
+        TOKENIZER_CONFIG: tokenizer_config_json(model),
         VOCAB: vocab_json(model),
         MERGES: merges_txt(model),
         SETTINGS: settings_json(model),
@@ -129,7 +132,7 @@ def read_folder(folder: Path) -> BPEModel:
             settings.ties,
             settings.engine,
             settings.unicode_version,
-        )
+        ).with_roles(settings.roles, settings.pad_multiple)
     _check_sizes(model, settings, folder)
     return warn_missing_bytes(model, vocab_path)
 

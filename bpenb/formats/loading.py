@@ -100,14 +100,18 @@ def _load_file(path: Path, pattern: SplitPattern | None) -> BPEModel:
 def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
     special_ids: dict[str, int] = {}
     ties = engine = unicode_version = UNKNOWN
+    roles: dict[str, str] = {}
+    pad_multiple = 1
     if (path.parent / SETTINGS).exists():
         settings = read_settings(path.parent / SETTINGS)
         special_ids, pattern = settings.special_tokens, settings.pattern
         ties, engine, unicode_version = settings.ties, settings.engine, settings.unicode_version
+        roles, pad_multiple = settings.roles, settings.pad_multiple
     if pattern is None:
         raise FormatError(f"{path}: a .tiktoken file does not tell its split pattern; pass pattern=")
     vocab = read_tiktoken(path)
     with model_errors(path):
         merges = recover_merges(vocab)
         model = BPEModel.from_ids(vocab, merges, special_ids, pattern, ties, engine, unicode_version)
+        model = model.with_roles(roles, pad_multiple)
     return warn_missing_bytes(model, path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import bpenb
+from bpenb._special_ids import checked_multiple, checked_roles
 from bpenb.errors import FormatError
 from bpenb.formats.reading import checked_id, expect, model_errors, read_json
 from bpenb.model import BPEModel
@@ -27,6 +28,8 @@ class Settings(NamedTuple):
         engine, unicode_version: who cut the pretokens in training.
         special_tokens: id of each, in order.
         n_vocab, n_merges: to tell a file that was cut short.
+        roles: the special token of each role that was named.
+        pad_multiple: what the vocab of a model is padded to a multiple of.
     """
 
     pattern: SplitPattern
@@ -36,6 +39,8 @@ class Settings(NamedTuple):
     special_tokens: dict[str, int]
     n_vocab: int
     n_merges: int
+    roles: dict[str, str]
+    pad_multiple: int
 
 
 def settings_json(model: BPEModel) -> bytes:
@@ -50,7 +55,10 @@ def settings_json(model: BPEModel) -> bytes:
         "unicode_version": model.unicode_version,
         "n_vocab": model.n_vocab,
         "n_merges": model.n_merges,
+        "pad_vocab_to_multiple": model.pad_multiple,
+        "padded_vocab_size": model.padded_vocab_size,
         "special_tokens": [{"token": name, "id": i} for name, i in model.special_tokens.items()],
+        "roles": dict(model.roles),
     }
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
@@ -70,14 +78,21 @@ def read_settings(path: Path) -> Settings:
             f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads "
             f"version {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}"
         )
+    special_tokens = _parse_specials(top.get("special_tokens"), path)
+    multiple = top.get("pad_vocab_to_multiple", 1)  # this and the roles: not in older files
+    with model_errors(path):
+        pad_multiple = checked_multiple(expect(multiple, int, path, "pad_vocab_to_multiple"))
+        roles = checked_roles(_parse_roles(top.get("roles", {}), path), special_tokens)
     return Settings(
         pattern=_parse_pattern(top.get("pattern"), path),
         ties=expect(top.get("ties"), str, path, "ties"),
         engine=expect(top.get("engine"), str, path, "engine"),
         unicode_version=expect(top.get("unicode_version"), str, path, "unicode_version"),
-        special_tokens=_parse_specials(top.get("special_tokens"), path),
+        special_tokens=special_tokens,
         n_vocab=checked_id(top.get("n_vocab"), path, "n_vocab"),
         n_merges=checked_id(top.get("n_merges"), path, "n_merges"),
+        roles=roles,
+        pad_multiple=pad_multiple,
     )
 
 
@@ -101,3 +116,8 @@ def _parse_specials(rows: Any, path: Path) -> dict[str, int]:
             raise FormatError(f"{path}: {place}: the token {token!r} once more")
         special_ids[token] = checked_id(row.get("id"), path, f"{place}.id")
     return special_ids
+
+
+def _parse_roles(found: Any, path: Path) -> dict[str, str]:
+    roles = expect(found, dict, path, "roles")
+    return {role: expect(name, str, path, f"roles.{role}") for role, name in roles.items()}

@@ -54,7 +54,7 @@ class EncodeSettings:
             are an error.
         append_eot: each document ends with an end-of-text token; one that does already gets no other.
         prepend_eot: each document begins with one; those of a text file only separate documents then.
-        eot: the end-of-text token; None: a usual name, or the only special token.
+        eot: the end-of-text token; None: the one with the role eos, a usual name, or the only special token.
         val_fraction: share of the documents that go to the split `val`, chosen by a hash of their ids.
         shuffle: put the documents in an order of chance.
         seed: of both.
@@ -110,7 +110,7 @@ class EncodeSettings:
         Raises:
             EncodingError: one is asked for, and there is none.
         """
-        found = find_end_of_text(tokenizer.special_tokens, self.eot)
+        found = find_end_of_text(tokenizer.special_tokens, self.eot or tokenizer.roles.get("eos"))
         if found is None and (self.append_eot or self.prepend_eot):
             known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
             raise EncodingError(

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from bpenb.patterns import PATTERNS
 
 from bpenb_cli._choices import Engine, Pool, ProgressStyle, Ties, Utf8Errors
+from bpenb_cli._pattern_option import PatternOption
 
-__all__ = ["DEFAULT_SPECIAL_TOKEN", "PATTERN_NAMES", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
+__all__ = ["DEFAULT_SPECIAL_TOKEN", "TOKENIZER", "ChunkSizeOption", "Engine", "EngineOption",
            "ErrorsOption", "MaxMemoryOption", "NoSpecialTokensOption", "PatternOption", "Pool", "PoolOption",
            "ProgressOption", "ProgressStyle", "SpecialTokenOption", "Ties", "TokenizerOption", "Utf8Errors",
            "WorkersOption", "chosen_special_tokens"]  # fmt: skip
 
 DEFAULT_SPECIAL_TOKEN = "<|endoftext|>"
 TOKENIZER = Path("tokenizer")
-PATTERN_NAMES = ", ".join(PATTERNS)
 
 ProgressOption = Annotated[
     ProgressStyle,
@@ -58,9 +57,6 @@ SpecialTokenOption = Annotated[
     ),
 ]
 NoSpecialTokensOption = Annotated[bool, typer.Option("--no-special-tokens", help="Have none.")]
-PatternOption = Annotated[
-    str | None, typer.Option("--pattern", help=f"One of {PATTERN_NAMES}, or a regex.", show_default="gpt2")
-]
 TokenizerOption = Annotated[
     Path,
     typer.Option(

@@ -44,6 +44,8 @@ def summary_rows(report: Mapping[str, Any]) -> dict[str, str]:
         "vocab": f"{sizes['n_vocab']:,} tokens, {sizes['merges']:,} merges",
         "text": f"{format_amount(sizes['text_bytes'], 'bytes')}, {pretokens}, {words}",
     }
+    if report["settings"]["pad_vocab_to_multiple"] > 1:
+        rows["vocab"] += f"; {sizes['padded_vocab_size']:,} rows in a model"
     rows |= corpus_rows(report)
     if sizes["last_merge_count"]:
         rows["last merge"] = f"occurs {sizes['last_merge_count']:,} times"

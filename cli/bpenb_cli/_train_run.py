@@ -6,19 +6,35 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpenb_cli._choices import Ties
 from bpenb_cli._gains import rates, show_gains
 from bpenb_cli._summary import show_summary
 from bpenb_cli._sweep_summary import show_sweep
 
 if TYPE_CHECKING:
     from bpenb import WordCounts
+    from bpenb.progress import ProgressCallback
 
-__all__ = ["check_output", "rooms", "train_all"]
+__all__ = ["check_output", "learning", "rooms", "train_all"]
 
 
 def rooms(encodes: bool) -> tuple[str, ...]:
     """Return the rooms whose kernels a training may have to compile; to verify it encodes too."""
     return ("counting", "training", "encoding") if encodes else ("counting", "training")
+
+
+def learning(
+    min_frequency: int,
+    max_token_length: int | None,
+    min_word_count: int,
+    ties: Ties | None,
+    verify: bool,
+    show: ProgressCallback,
+) -> dict[str, Any]:
+    """Return the settings of learning."""
+    settings = {"min_frequency": min_frequency, "max_token_length": max_token_length, "progress": show}
+    settings |= {"min_word_count": min_word_count, "verify": verify}
+    return settings | ({"ties": ties.value} if ties else {})
 
 
 def check_output(output: Path, force: bool, n_sizes: int) -> None:

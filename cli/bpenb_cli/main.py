@@ -24,7 +24,7 @@ INTERRUPTED = 130
 # Newer releases of Typer carry Click inside them, older ones import it: both show it here.
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich")
 for module in (train, encode, decode, count, merge_counts, demo, warmup):
     name = module.__name__.rpartition(".")[2]
     app.command(name.replace("_", "-"), epilog=module.EXAMPLE)(getattr(module, name))

@@ -11,10 +11,11 @@ from bpenb_cli import _going_on as going
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
 from bpenb_cli import _reading as reading
+from bpenb_cli import _vocab_options as vocab
 from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._train_options import EvalOption, TiesOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
-from bpenb_cli._train_run import check_output, rooms, train_all
+from bpenb_cli._train_run import check_output, learning, rooms, train_all
 from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, prepare_source, training_files
 
 __all__ = ["EXAMPLE", "train"]
@@ -30,6 +31,12 @@ def train(
     eval_files: EvalOption = None,
     special_token: options.SpecialTokenOption = None,
     no_special_tokens: options.NoSpecialTokensOption = False,
+    bos: vocab.BosOption = None,
+    eos: vocab.EosOption = None,
+    pad: vocab.PadOption = None,
+    unk: vocab.UnkOption = None,
+    reserve_special_tokens: vocab.ReserveOption = 0,
+    pad_vocab_to_multiple: vocab.PadToOption = None,
     pattern: options.PatternOption = None,
     ties: TiesOption = None,
     min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
@@ -62,17 +69,11 @@ def train(
     files = training_files(context, inputs, from_counts)
     start = going.going_on(base, checkpoint, resume, force, output, specials, len(sizes))
     with shown_progress(progress, *rooms(verify or base is not None)) as show, profiled(profile):
-        settings = start | {
-            "min_frequency": min_frequency,
-            "max_token_length": max_token_length,
-            "min_word_count": min_word_count,
-            "progress": show,
-            "inputs": reading.input_options(field, document_separator, skip_bad_rows),
-            "verify": verify,
-        }
+        settings = start | learning(min_frequency, max_token_length, min_word_count, ties, verify, show)
+        settings |= vocab.vocab_options(reserve_special_tokens, pad_vocab_to_multiple, bos, eos, pad, unk)
+        settings |= {"inputs": reading.input_options(field, document_separator, skip_bad_rows)}
         settings |= mixture.taken(max_bytes_per_source, sample, seed)
         settings |= reading.reading(errors, engine, workers, pool, chunk_size, max_memory)
-        settings |= {"ties": ties.value} if ties else {}
         check_output(output, force, len(sizes))
         source, settings = prepare_source(files, from_counts, specials, pattern, settings)
         show_result = train_all(source, sizes, eval_files or [], settings, output, force)

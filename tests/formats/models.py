@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from bpenb._byte_map import BYTE_TO_CHARACTER, GPT2_BYTE_ORDER
+from bpenb._special_ids import ROLES
 from bpenb.model import BPEModel
 from bpenb.patterns import resolve_pattern
 from hypothesis import strategies as st
@@ -56,13 +57,16 @@ def texts(max_size: int = 60) -> st.SearchStrategy[str]:
 @st.composite
 def models(draw: st.DrawFn, pattern: str | None = None) -> BPEModel:
     """Models of every tie mode and pattern, with some special tokens."""
-    return trained(
+    specials = draw(st.lists(st.sampled_from(SPECIALS), unique=True, max_size=4))
+    model = trained(
         draw(texts()),
         draw(st.integers(0, 25)),
-        draw(st.lists(st.sampled_from(SPECIALS), unique=True, max_size=4)),
+        specials,
         draw(st.sampled_from(["cs336", "huggingface", "rustbpe"])),
         pattern or draw(st.sampled_from(["gpt2", "cl100k", "qwen2", "o200k", "whitespace", r"[a-z]+|\d"])),
     )
+    roles = st.dictionaries(st.sampled_from(ROLES), st.sampled_from(specials)) if specials else st.just({})
+    return model.with_roles(draw(roles), draw(st.sampled_from([1, 1, 2, 64])))
 
 
 def ids_of(model: BPEModel, text: str) -> list[int]:
@@ -85,8 +89,10 @@ def facts(model: BPEModel, *leave_out: str) -> dict[str, Any]:
         "ties": model.ties,
         "engine": model.engine,
         "unicode_version": model.unicode_version,
+        "roles": dict(model.roles),
+        "pad_multiple": model.pad_multiple,
     }
     return {key: value for key, value in found.items() if key not in leave_out}
 
 
-FROM_A_FILE = ("ties", "engine", "unicode_version")  # what only bpenb.json tells
+FROM_A_FILE = ("ties", "engine", "unicode_version", "roles", "pad_multiple")  # what only bpenb.json tells
