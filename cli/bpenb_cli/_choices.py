@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
+__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Special", "Ties", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -36,6 +36,13 @@ class Utf8Errors(StrEnum):
 
     STRICT = "strict"
     REPLACE = "replace"
+
+
+class Special(StrEnum):
+    """What special tokens in a text are."""
+
+    ALL = "all"
+    NONE = "none"
 
 
 class IdDtype(StrEnum):
