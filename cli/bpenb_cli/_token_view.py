@@ -56,4 +56,4 @@ def _print_coloured(ids: Sequence[int], tokenizer: Tokenizer, console: Console) 
     for part in (text, numbers):  # the terminal wraps: rich would take spaces away at the ends of lines
         console.print(part, soft_wrap=True)
     rate = f", {n_bytes / len(ids):.2f} bytes per token" if ids else ""
-    console.print(f"{len(ids):,} tokens, {n_bytes:,} bytes{rate}", markup=False, style="dim")
+    console.print(f"{len(ids):,} tokens, {n_bytes:,} bytes{rate}", markup=False, style="dim", soft_wrap=True)
