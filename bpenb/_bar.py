@@ -196,6 +196,7 @@ class Bar:
         if self._is_open:
             if self._writes:
                 sys.stderr.write("\n")
+                sys.stderr.flush()  # what is printed next goes to another stream
             else:
                 self._console.print()
             self._is_open = False

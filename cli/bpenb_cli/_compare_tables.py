@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpenb_cli._plain_tables import print_facts, print_list, quoted, spelled_name
+from bpenb_cli._plain_tables import print_facts, print_list, quoted, spelled, spelled_name
 
 if TYPE_CHECKING:
     from bpenb.inspecting import Comparison
@@ -27,7 +27,7 @@ def show_comparison(found: Comparison) -> None:
         )
         for letter, one in zip(letters, found.tokenizers, strict=True)
     ]
-    names = (f"{spelled_name(one.name)} ({one.pattern})" for one in found.tokenizers)
+    names = (f"{spelled_name(one.name)} ({spelled(one.pattern)})" for one in found.tokenizers)
     print_facts(dict(zip(letters, names, strict=True)))
     print_list(("", "ids", "tokens", "% more than the best", "bytes per token", "MB/s"), rows)
     n_files = len(found.tokenizers[0].files)

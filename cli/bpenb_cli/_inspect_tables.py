@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpenb_cli._plain_tables import percent, print_facts, print_list, quoted, spelled_name
+from bpenb_cli._plain_tables import percent, print_facts, print_list, quoted, spelled, spelled_name
 
 if TYPE_CHECKING:
     from bpenb.inspecting import Inspection, TextFigures
@@ -23,9 +23,9 @@ def show_inspection(found: Inspection, top: int) -> None:
     facts = {
         "ids": f"{found.n_vocab:,}, of which {len(found.tokens):,} have a token",
         "merges": f"{found.n_merges:,}",
-        "split pattern": str(found.pattern),
-        "ties": found.ties,
-        "trained with": f"engine {found.engine}, Unicode {found.unicode_version}",
+        "split pattern": spelled(str(found.pattern)),
+        "ties": spelled(found.ties),
+        "trained with": spelled(f"engine {found.engine}, Unicode {found.unicode_version}"),
         "special tokens": (", ".join(special[:_MOST_NAMES]) or "none") + rest,
         "mean length": f"{found.mean_length or 0:.2f} bytes",
         "longest tokens": "\n".join(longest),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["percent", "print_facts", "print_list", "quoted", "spelled_name"]
+__all__ = ["percent", "print_facts", "print_list", "quoted", "spelled", "spelled_name"]
 
 
 def percent(part: int, whole: int) -> str:
@@ -19,6 +19,13 @@ def quoted(token: bytes) -> str:
     from bpenb._spelling import spell_bytes
 
     return f"'{spell_bytes(token)}'"
+
+
+def spelled(text: str) -> str:
+    """Return a text of a tokenizer's files, such as a regex, on one line; no backslash is doubled."""
+    from bpenb._spelling import spell_bytes
+
+    return spell_bytes(text.encode("utf-8", "surrogatepass")).replace("\\\\", "\\")
 
 
 def spelled_name(name: str) -> str:

@@ -89,14 +89,17 @@ def test_tables_do_not_obey_a_hostile_text(cli: Cli, tmp_path: Path) -> None:
     name = "a[red]\x1b[31m.txt" if os.name == "posix" else "a.txt"
     (tmp_path / name).write_text(HOSTILE * 3, encoding="utf-8", newline="")
     bpenb.train_from_iterator([HOSTILE * 3], vocab_size=280).save(tmp_path / "hostile")
-    bpenb.train_from_iterator(["x"], vocab_size=257, special_tokens=["\x1b[0m[bold]"]).save(tmp_path / "b")
+    bpenb.train_from_iterator(
+        ["x"], vocab_size=257, special_tokens=["\x1b[0m[bold]"], pattern="[^x]|x|\x1b\\d"
+    ).save(tmp_path / "b")
     for line in (("inspect", "hostile"), ("compare", "hostile", "b"), ("inspect", "b")):
         result = cli(*line, "--on", name, *QUIET, COLUMNS="300")
         assert (result.code, result.err) == (0, "")
         assert not CONTROLS.search(result.out.decode())
         if os.name == "posix":
             assert r"a[red]\x1b[31m.txt" in result.out.decode() or line[0] == "compare"
-    assert r"'\x1b[0m[bold]'" in cli("inspect", "b").out.decode()
+    out = cli("inspect", "b").out.decode()
+    assert r"'\x1b[0m[bold]'" in out and r"[^x]|x|\x1b\d" in out
 
 
 def test_names_of_files() -> None:

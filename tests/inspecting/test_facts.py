@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 import regex
@@ -120,7 +121,7 @@ def test_a_special_token_that_shares_a_byte_is_ordinary_too() -> None:
     assert [facts.is_special for facts in inspect_tokenizer(tokenizer).tokens] == [False, False]
 
 
-def test_published(test_data) -> None:
+def test_published(test_data: Path) -> None:
     """GPT-2's: figures counted in one line each."""
     from tests.encoding.slow import gpt2
 
