@@ -11,6 +11,7 @@
     InputOptions, EncodeSettings, OutputSettings      how files are read, encoded, written
     VocabOptions                                      special tokens in reserve, their roles, padding
     open_dataset, verify_dataset                      training files read back, and checked
+    inspect_tokenizer, compare_tokenizers             what a tokenizer is and makes of texts; several of them
     Checkpoint                                        where a training keeps its merges
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bpenb.dataset import open_dataset, verify_dataset
     from bpenb.encoding import StreamDecoder, Tokenizer
     from bpenb.errors import BpenbError
+    from bpenb.inspecting import compare_tokenizers, inspect_tokenizer
     from bpenb.preparing import EncodeSettings, OutputSettings, count_tokens, encode_to_files
     from bpenb.progress import Progress
     from bpenb.sweep import train_sweep
@@ -61,11 +63,13 @@ __all__ = [
     "Workforce",
     "__version__",
     "apply_merges",
+    "compare_tokenizers",
     "count_to_file",
     "count_tokens",
     "count_words",
     "count_words_from_iterator",
     "encode_to_files",
+    "inspect_tokenizer",
     "learn_merges",
     "merge_counts",
     "merge_to_file",
@@ -94,11 +98,13 @@ _HOMES = {
     "WordCounts": "bpenb.counting",
     "Workforce": "bpenb.counting",
     "apply_merges": "bpenb.training",
+    "compare_tokenizers": "bpenb.inspecting",
     "count_to_file": "bpenb.api_counts",
     "count_tokens": "bpenb.preparing",
     "count_words": "bpenb.api_counts",
     "count_words_from_iterator": "bpenb.api_counts",
     "encode_to_files": "bpenb.preparing",
+    "inspect_tokenizer": "bpenb.inspecting",
     "learn_merges": "bpenb.training",
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",

@@ -4,7 +4,8 @@
     merge: 7,743 merges in 0.4 s (19,357 merges/s)
 
 The line is drawn over itself, without a thread and without hiding the cursor, so that an error
-at any moment leaves the terminal as it was.
+at any moment leaves the terminal as it was. A notebook gets the same line as plain text: it knows the
+carriage return, but no other control.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from bpenb.progress import Progress
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-__all__ = ["Bar", "describe", "format_amount", "format_seconds"]
+__all__ = ["Bar", "describe", "format_amount", "format_seconds", "in_notebook"]
 
 BAR_WIDTH = 24  # characters
+NOTEBOOK_WIDTH = 100  # characters of a line in a notebook, which does not tell how wide it is
 PLAIN_INTERVAL = 30.0  # seconds between two plain lines of a long phase
 
 
@@ -96,6 +98,28 @@ def describe(progress: Progress) -> str:
     return ", ".join([done, *_details(progress)])
 
 
+def in_notebook() -> bool:
+    """Tell whether this runs in the kernel of a notebook, not in IPython in a terminal, nor elsewhere.
+
+    Example:
+        >>> in_notebook()
+        False
+    """
+    ipython = sys.modules.get("IPython")  # a kernel has imported it
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    # Those of Colab and others derive from Jupyter's.
+    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
+
+
+def _notebook_line(progress: Progress) -> str:
+    """Return a report as a line of plain text, of one width: it covers what it is written over."""
+    part = progress.done / progress.total if progress.total else float(progress.finished)
+    n_full = round(BAR_WIDTH * min(1.0, part))
+    figures = [describe(progress).partition(": ")[2]] if progress.finished else _figures(progress)
+    line = f"{progress.phase:<6} {'█' * n_full}{'░' * (BAR_WIDTH - n_full)}  {'  '.join(figures)}"
+    return (line if len(line) <= NOTEBOOK_WIDTH else f"{line[: NOTEBOOK_WIDTH - 1]}…").ljust(NOTEBOOK_WIDTH)
+
+
 class _Line:
     """One report as a line of a terminal, never wider than it."""
 
@@ -136,12 +160,15 @@ class Bar:
         self._console = Console(stderr=True, highlight=False)
         # Not what rich believes: FORCE_COLOR makes no terminal of a log file.
         self._draws = sys.stderr.isatty() and not self._console.is_dumb_terminal
+        self._writes = in_notebook()
         self._is_open = False  # the cursor stands behind a line of ours
         self._last_plain = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         """Show a report."""
-        if self._draws:
+        if self._writes:
+            self._write(progress)
+        elif self._draws:
             self._draw(progress)
         elif progress.finished or time.monotonic() - self._last_plain > PLAIN_INTERVAL:
             self._last_plain = time.monotonic()
@@ -157,8 +184,20 @@ class Bar:
         if progress.finished:
             self.close()
 
+    def _write(self, progress: Progress) -> None:
+        # Not by rich, which would show every line as an output of its own.
+        sys.stderr.write("\r" + _notebook_line(progress))
+        sys.stderr.flush()
+        self._is_open = True
+        if progress.finished:
+            self.close()
+
     def close(self) -> None:
         """End the line that is being drawn, if one is: what is printed next stands below it."""
         if self._is_open:
-            self._console.print()
+            if self._writes:
+                sys.stderr.write("\n")
+                sys.stderr.flush()  # what is printed next goes to another stream
+            else:
+                self._console.print()
             self._is_open = False

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import re
+import sys
+import types
 
 import pytest
 from bpenb import _bar
@@ -101,3 +103,80 @@ def test_progress_true_is_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     reporter.start("merge", 3, "merges")
     reporter.finish(3)
     assert stream.getvalue().startswith("merge: 3 merges in 0.00 s")
+
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+
+class ZMQInteractiveShell:
+    """As IPython's, in the kernel of a notebook."""
+
+
+class Shell(ZMQInteractiveShell):
+    """As Colab's."""
+
+
+class TerminalInteractiveShell:
+    """As IPython's, in a terminal."""
+
+
+def _ipython(monkeypatch: pytest.MonkeyPatch, shell: object) -> None:
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: shell  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+
+
+def _shown_by_a_notebook(text: str) -> list[str]:
+    """The lines that stand there in the end: a carriage return goes to the start of the line."""
+    lines = []
+    for line in text.split("\n"):
+        shown = ""
+        for part in line.split("\r"):
+            shown = part + shown[len(part) :]
+        lines.append(shown.rstrip())
+    return lines
+
+
+@pytest.mark.parametrize("shell", [ZMQInteractiveShell(), Shell()])
+def test_a_notebook_gets_plain_text_over_itself(monkeypatch: pytest.MonkeyPatch, shell: object) -> None:
+    _ipython(monkeypatch, shell)
+    stream = io.StringIO()  # a kernel's stderr is no terminal
+    monkeypatch.setattr("sys.stderr", stream)
+    bar = _bar.Bar()
+    bar(Progress("count", 0, 200, "bytes", 0.0))
+    bar(Progress("count", 100, 200, "bytes", 1.0, {"words": 12, "some_long_detail": "x" * 200}))
+    half = _shown_by_a_notebook(stream.getvalue())
+    assert len(half) == 1
+    assert half[0].startswith(f"count  {'█' * 12}{'░' * 12}   50 %  100 B of 200 B")
+    assert half[0].endswith("…") and len(half[0]) == _bar.NOTEBOOK_WIDTH
+    bar(Progress("count", 200, 200, "bytes", 2.0, finished=True))
+    bar(Progress("merge", 1, None, "merges", 1.0))
+    bar.close()
+    bar.close()
+    assert _shown_by_a_notebook(stream.getvalue()) == [
+        f"count  {'█' * 24}  200 B in 2.0 s (100 B/s)",
+        f"merge  {'░' * 24}  1 merges  1 merges/s",
+        "",
+    ]
+    assert not re.search(r"[\x00-\x09\x0b\x0c\x0e-\x1f]", stream.getvalue())
+
+
+def test_a_training_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpenb
+
+    _ipython(monkeypatch, ZMQInteractiveShell())
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    bpenb.train_from_iterator(["low lower lowest"] * 3, vocab_size=260, progress=True)
+    lines = _shown_by_a_notebook(stream.getvalue())
+    assert [line.split()[0] for line in lines[:-1]] == ["count", "merge"] and lines[-1] == ""
+
+
+def test_ipython_in_a_terminal_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shell in (TerminalInteractiveShell(), None):
+        _ipython(monkeypatch, shell)
+        assert not _bar.in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))  # half imported
+    assert not _bar.in_notebook()
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert not _bar.in_notebook()

@@ -6,6 +6,7 @@ crew.py        threads, in order           worker.py           what each of them
 engine.py      who marks pretokens         special_choice.py   which special tokens a call recognises
 decoder.py     the driver: ids to bytes    stream_decoder.py   ids as they come, whole characters
 id_arrays.py   ids of any kind             offsets.py          where each token stands
+                                           token_html.py       the same for notebooks
 one_word.py    one word, for others        ready.py            compiling ahead of need
 encode_words.py, word_cache.py, merge_short.py, merge_long.py, pair_table.py, token_rows.py   the kernels
 decode_ids.py   kernels of decoding, for others

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bpenb._arrays import IdArray, Int64Array
+from bpenb.encoding.token_html import token_html
 
 __all__ = ["Encoding", "with_offsets"]
 
@@ -26,6 +27,9 @@ class Encoding:
         ids: int32[n].
         byte_spans: int64[n, 2], start and end in the bytes of the text.
         character_spans: int64[n, 2], start and end in its characters.
+        text: its bytes.
+
+    A notebook shows it as the text with its tokens coloured; pointing at one shows its id.
 
     Example:
         >>> from bpenb import Tokenizer
@@ -37,6 +41,11 @@ class Encoding:
     ids: IdArray
     byte_spans: Int64Array
     character_spans: Int64Array
+    text: bytes = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """Return it for a notebook: of a long text the beginning."""
+        return token_html(self.ids, self.byte_spans, self.text)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,10 +68,10 @@ def with_offsets(text: bytes, ids: IdArray, token_lengths: Int64Array) -> Encodi
     starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
     byte_spans = np.stack((starts, ends), axis=1)
     if not len(ids) or text.isascii():
-        return Encoding(ids, byte_spans, byte_spans.copy())
+        return Encoding(ids, byte_spans, byte_spans.copy(), text)
     begins = (np.frombuffer(text, dtype=np.uint8) & CONTINUATION_BITS) != CONTINUATION
     # Characters that begin within each token; one that begins earlier counts for its start.
     n_begun = np.add.reduceat(begins, starts, dtype=np.int64)
     character_ends = np.cumsum(n_begun)
     character_starts = character_ends - n_begun - ~begins[starts]
-    return Encoding(ids, byte_spans, np.stack((character_starts, character_ends), axis=1))
+    return Encoding(ids, byte_spans, np.stack((character_starts, character_ends), axis=1), text)

@@ -14,6 +14,7 @@ from bpenb.pretokenize.regex_engine import RegexEngine, Utf8Errors, regex_unicod
 from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, WordArrays, WordCountJob
 
 if TYPE_CHECKING:
+    from bpenb.pretokenize.classes import LETTER, MARK, NUMBER, WHITESPACE, class_table
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
     from bpenb.pretokenize.invalid_text import find_invalid_utf8, replace_invalid
     from bpenb.pretokenize.planes import PADDING, START
@@ -43,15 +44,19 @@ __all__ = [
     "CL100K",
     "GPT2",
     "LENGTH_MASK",
+    "LETTER",
     "LONG",
+    "MARK",
     "MULTIPLIER",
     "NANOCHAT",
+    "NUMBER",
     "PADDING",
     "QWEN2",
     "SECOND_MULTIPLIER",
     "SHORT",
     "SPLIT_WHITESPACE",
     "START",
+    "WHITESPACE",
     "CompiledEngine",
     "DocumentBatch",
     "RangeBatch",
@@ -65,6 +70,7 @@ __all__ = [
     "WordCountJob",
     "WorkerPool",
     "available_workers",
+    "class_table",
     "default_start_method",
     "ends_in_block",
     "find_invalid_utf8",
@@ -105,6 +111,11 @@ _COMPILED = {
     "SHORT": "word_keys",
     "same_bytes": "word_keys",
     "word_key": "word_keys",
+    "LETTER": "classes",
+    "MARK": "classes",
+    "NUMBER": "classes",
+    "WHITESPACE": "classes",
+    "class_table": "classes",
 }
 
 

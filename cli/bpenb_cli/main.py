@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 from bpenb import __version__
 from bpenb.errors import BpenbError
 
-from bpenb_cli import _messages, count, dataset_commands, decode, demo, encode, merge_counts, train, warmup
+from bpenb_cli import _messages, dataset_commands
 from bpenb_cli._interrupts import catch_interrupts, was_interrupted
 from bpenb_cli._leaving import leave
 
@@ -25,9 +26,11 @@ INTERRUPTED = 130
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich")
-for module in (train, encode, decode, count, merge_counts, demo, warmup):
-    name = module.__name__.rpartition(".")[2]
-    app.command(name.replace("_", "-"), epilog=module.EXAMPLE)(getattr(module, name))
+COMMANDS = "train encode decode count merge_counts inspect compare tokens demo warmup"
+for name in COMMANDS.split():
+    module = import_module(f"bpenb_cli.{name}")
+    kind = getattr(module, "COMMAND", None)  # where a command reads its line in a way of its own
+    app.command(name.replace("_", "-"), cls=kind, epilog=module.EXAMPLE)(getattr(module, name))
 app.add_typer(dataset_commands.app, name="dataset", epilog=dataset_commands.EXAMPLE)
 
 

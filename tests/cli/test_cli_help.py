@@ -17,7 +17,19 @@ from tests.cli.running import Result, command, environment
 from bpenb_cli import _choices
 from bpenb_cli.main import app
 
-COMMANDS = ("train", "encode", "decode", "count", "merge-counts", "demo", "warmup", "dataset")
+COMMANDS = (
+    "train",
+    "encode",
+    "decode",
+    "count",
+    "merge-counts",
+    "inspect",
+    "compare",
+    "tokens",
+    "demo",
+    "warmup",
+    "dataset",
+)
 Cli = Callable[..., Result]
 
 
