@@ -5,7 +5,8 @@
 
 door.py      to files, arrays, a stream       settings.py    what decides the ids, checked
 counting.py  tokens only counted              journal.py     where an interrupted run stands
-run.py       the phases, and going on         document_hash.py   kernels on whole documents
+run.py       the phases, and going on         earlier.py       what an earlier run left
+stamps.py    inputs stay as they are          document_hash.py   kernels on whole documents
 """
 
 from bpenb.preparing.counting import FileTokens, TokenCounts, count_tokens

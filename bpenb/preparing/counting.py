@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -124,10 +125,11 @@ def count_tokens(
     sizes = [source.n_bytes for source in sources]
     reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
     done = 0
-    for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
-        sums.add(text, finder)
-        done += text.filled.n_disk_bytes
-        reporter.update(done, tokens=int(sums.sums[1].sum()))
+    with closing(encode_sources(tokenizer, sources, settings, workers, bad_rows)) as texts:
+        for text in texts:
+            sums.add(text, finder)
+            done += text.filled.n_disk_bytes
+            reporter.update(done, tokens=int(sums.sums[1].sum()))
     reporter.finish(done, tokens=int(sums.sums[1].sum()))
     rows = zip(sources, sums.sums.T.tolist(), strict=True)
     return TokenCounts(tuple(FileTokens(source.name, *row) for source, row in rows), bad_rows.n_skipped)

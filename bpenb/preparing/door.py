@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -18,8 +17,6 @@ from bpenb.corpus import BadRows, Files, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
     NpyWriter,
-    OutputPlan,
-    SplitWriter,
     TokenLayout,
     input_digest,
     model_digest,
@@ -27,8 +24,9 @@ from bpenb.dataset import (
     plan_outputs,
 )
 from bpenb.encoding import Tokenizer
-from bpenb.errors import BpenbError, FormatError, OutputError
+from bpenb.errors import OutputError
 from bpenb.preparing.documents import DocumentFinder, TokenBlock
+from bpenb.preparing.earlier import find_finished, forget_run, journal_path, remove_strays
 from bpenb.preparing.encoding import encode_sources
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.run import DatasetRun, Job
@@ -102,7 +100,8 @@ def encode_to_files(
         The manifest, which is written beside the files.
 
     Raises:
-        CorpusError: an input that cannot be read, is not UTF-8, or changed meanwhile.
+        CorpusError: an input that cannot be read, is not UTF-8, or changed meanwhile (since the
+            interrupted run began).
         EncodingError: a byte that the vocab lacks.
         OutputError: something that is there already, or cannot be written; settings that do not fit.
 
@@ -139,7 +138,7 @@ def encode_to_files(
         "output": output._asdict(),
         "inputs": described,
     }
-    journal = Journal(_journal_path(names), identity)
+    journal = Journal(journal_path(names), identity)
     state = journal.load() if resume else None
     if state is None and journal.path.exists():
         if not force and not resume:
@@ -147,12 +146,14 @@ def encode_to_files(
                 f"{names.path}: an earlier run was interrupted; go on from there (resume=True, --resume), or "
                 "start anew (force=True, --force)"
             )
-        _forget(journal, names)
+        forget_run(journal, names)
     if state is not None:
         plan = replace(names, replaced=tuple(map(Path, state["replaced"])))
-    elif resume and (done := _finished(names, identity, layout)) is not None:
+    elif resume and (done := find_finished(names, identity, layout)) is not None:
         return done
     else:
+        if resume or force:  # a kill may have come before there was a journal
+            remove_strays(names)
         plan = plan_outputs(out, output.format, sharded, settings.splits, force)
     can_resume = all(source.n_bytes is not None for source in sources)
     job = Job(tokenizer, sources, described, settings, layout, plan, workers)
@@ -165,43 +166,11 @@ def encode_to_files(
         raise
 
 
-def _journal_path(plan: OutputPlan) -> Path:
-    return plan.manifest.with_name("." + plan.manifest.name.replace("manifest.json", "resume.json"))
-
-
 def _describe(source: Source) -> dict[str, Any]:
     """Return what a manifest tells of an input."""
     if source.n_bytes is None:
         return {"path": source.name, "bytes": None, "digest": None}
     return {"path": str(source.path), "bytes": source.n_bytes, "digest": input_digest(source.path)}
-
-
-def _forget(journal: Journal, plan: OutputPlan) -> None:
-    """Remove what an interrupted run left."""
-    state = journal.peek() or {"writers": {}}
-    for known in state["writers"].values():
-        with suppress(BpenbError, OSError, KeyError, TypeError):
-            SplitWriter.reopen(known).discard()
-    name = plan.manifest.name.replace("manifest.json", "shuffle")
-    shutil.rmtree(plan.manifest.with_name("." + name), ignore_errors=True)
-    journal.remove()
-
-
-def _finished(plan: OutputPlan, identity: dict[str, Any], layout: TokenLayout) -> Manifest | None:
-    """Return the manifest of the same dataset, if it is there."""
-    try:
-        manifest = Manifest.read(plan.manifest)
-    except FormatError:
-        return None
-    settings = {key: manifest.settings.get(key) for key in identity["settings"]}
-    same = (manifest.tokenizer, settings, list(manifest.inputs), manifest.format, manifest.seq_len) == (
-        identity["tokenizer"],
-        identity["settings"],
-        identity["inputs"],
-        layout.format,
-        layout.seq_len,
-    )
-    return manifest if same else None
 
 
 # --- to memory, or a stream -----------------------------------------------------------------------
@@ -213,7 +182,7 @@ def _blocks(
     settings: EncodeSettings,
     workers: int | None,
     reporter: Reporter,
-) -> Iterator[TokenBlock]:
+) -> Generator[TokenBlock]:
     """Yield the ids of inputs in order, with a bar."""
     if settings.shuffle or settings.val_fraction:
         raise OutputError("shuffle and val_fraction are for datasets in files; name an output (out, -o)")
@@ -224,12 +193,13 @@ def _blocks(
     sizes = [source.n_bytes for source in sources]
     reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
     done = n_tokens = 0
-    for text in encode_sources(tokenizer, sources, settings, workers, bad_rows):
-        block = finder.find(text)
-        yield block
-        done += text.filled.n_disk_bytes
-        n_tokens += len(block.ids)
-        reporter.update(done, tokens=n_tokens)
+    with closing(encode_sources(tokenizer, sources, settings, workers, bad_rows)) as texts:
+        for text in texts:
+            block = finder.find(text)
+            yield block
+            done += text.filled.n_disk_bytes
+            n_tokens += len(block.ids)
+            reporter.update(done, tokens=n_tokens)
     details = {"bad_rows": bad_rows.n_skipped} if bad_rows.n_skipped else {}
     reporter.finish(done, tokens=n_tokens, **details)
 
@@ -254,13 +224,14 @@ def encode_to_arrays(
     parts: list[npt.NDArray[Any]] = [np.empty(0, dtype=tokenizer.encoder.tables.dtype)]
     ends: list[Int64Array] = [np.zeros(1, dtype=np.int64)]
     n_ids = 0
-    blocks = _blocks(
+    all_blocks = _blocks(
         tokenizer, resolve_sources(inputs), settings or EncodeSettings(), workers, make_reporter(progress)
     )
-    for ids, document_ends in blocks:
-        parts.append(ids.copy())
-        ends.append(document_ends + n_ids)
-        n_ids += len(ids)
+    with closing(all_blocks) as blocks:
+        for ids, document_ends in blocks:
+            parts.append(ids.copy())
+            ends.append(document_ends + n_ids)
+            n_ids += len(ids)
     return EncodedFiles(np.concatenate(parts), np.concatenate(ends))
 
 
@@ -278,11 +249,11 @@ def encode_to_stream(
     Raises:
         OutputError: a terminal, or a stream that cannot be written.
     """
-    sources = resolve_sources(inputs)
-    with NpyWriter(stream, tokenizer.n_vocab) as out:
-        for ids, _ in _blocks(
-            tokenizer, sources, settings or EncodeSettings(), workers, make_reporter(progress)
-        ):
+    all_blocks = _blocks(
+        tokenizer, resolve_sources(inputs), settings or EncodeSettings(), workers, make_reporter(progress)
+    )
+    with NpyWriter(stream, tokenizer.n_vocab) as out, closing(all_blocks) as blocks:
+        for ids, _ in blocks:
             out.write(ids)
         return out.n_ids
 
