@@ -57,6 +57,21 @@ def fill_from_files(
     assert start is None or sampler is None
     options = options or InputOptions()
     bad_rows = bad_rows or BadRows(options.skip_bad_rows)
+    reading = RowReading(options, bad_rows, sampler, start)
+    for filled in _fill(files, finder, row_finder or finder, take_room, reading):
+        if not filled.holds_rows:  # no row is read ahead of a text
+            filled.n_bad_rows = bad_rows.n_skipped
+        yield filled
+
+
+def _fill(
+    files: Iterable[Path | Source],
+    finder: CutFinder,
+    row_finder: CutFinder,
+    take_room: TakeRoom,
+    reading: RowReading,
+) -> Iterator[FilledRoom]:
+    sampler, start = reading.sampler, reading.start
     sources = [as_source(file, number) for number, file in enumerate(files)]
     filled = FilledRoom(take_room())
     if start is not None:
@@ -68,8 +83,8 @@ def fill_from_files(
             yield filled.close()
             filled = FilledRoom(take_room())
         if is_rows:
-            reading = RowReading(options, bad_rows, sampler, here)
-            filled = yield from fill_with_rows(filled, source, row_finder or finder, take_room, reading)
+            of_source = RowReading(reading.options, reading.bad_rows, sampler, here)
+            filled = yield from fill_with_rows(filled, source, row_finder, take_room, of_source)
         else:
             sample = sampler.of(source.number, source.start) if sampler else None
             offset = here.offset if here else None

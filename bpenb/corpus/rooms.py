@@ -73,6 +73,8 @@ class FilledRoom:
         n_bytes: bytes in use.
         n_disk_bytes: bytes of the inputs on disk that were read for it (of documents: their bytes).
         holds_rows: whether its ranges are rows: text and rows share no buffer.
+        n_bad_rows: rows without a text, of all inputs, that stand before its first range and were left
+            out; not known where a sample of rows is taken.
 
     Args:
         room: the buffer.
@@ -85,6 +87,7 @@ class FilledRoom:
         self.n_bytes = 0
         self.n_disk_bytes = 0
         self.holds_rows = False
+        self.n_bad_rows = 0
         self._ends: list[int] = []
         self._runs: list[_Run] = []
         self._going_on: list[int] = []  # ranges whose document goes on in the next one

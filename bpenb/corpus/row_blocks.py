@@ -45,17 +45,21 @@ def fill_with_rows(
     """
     first = reading.start.unit if reading.start else 0
     offset = reading.start.offset if reading.start else 0  # in the first row
+    n_bad, n_good = reading.bad_rows.n_skipped, 0  # before this input, all of them; of this input
     for batch in read_rows(source, reading.options, reading.bad_rows, reading.sampler, first):
         done = 0
         while done < batch.n_rows:
             filled.holds_rows = True
             cut_before = offset if batch.numbers[done] == first else 0
+            if not filled.n_ranges:  # a row's number counts the bad ones before it
+                filled.n_bad_rows = n_bad + int(batch.numbers[done]) - first - n_good
             fit = done if cut_before else _fit(filled, batch, done)
             if fit > done:
                 offsets = batch.offsets[done : fit + 1]
                 text = batch.data[offsets[0] : offsets[-1]]
                 filled.room.text[filled.n_bytes : filled.n_bytes + text.shape[0]] = text
                 filled.add_rows(offsets, source.name, source.number, batch.numbers[done:fit])
+                n_good += fit - done
                 done = fit
                 continue
             if filled.n_ranges:
@@ -66,7 +70,7 @@ def fill_with_rows(
                 filled = yield from _fill_with_parts(
                     filled, batch.text(done), source, finder, take_room, place
                 )
-                done += 1
+                done, n_good = done + 1, n_good + 1
         filled.n_disk_bytes += batch.n_disk_bytes
     return filled
 
@@ -86,12 +90,12 @@ def _fill_with_parts(
     filled: FilledRoom, row: bytes, source: Source, finder: CutFinder, take_room: TakeRoom, place: Place
 ) -> Generator[FilledRoom, None, FilledRoom]:
     """Yield buffers with a part each of a row that is larger; the last part's buffer is returned."""
-    text = row[place.offset :]
+    text, n_bad = row[place.offset :], filled.n_bad_rows
     for start, end in finder.spans(text, filled.room.capacity // 2):
         if filled.n_ranges:
             yield filled.close()
             filled = FilledRoom(take_room())
-        filled.holds_rows = True
+        filled.holds_rows, filled.n_bad_rows = True, n_bad
         filled.room.set_length(0)
         try:
             filled.room.grow(end - start)

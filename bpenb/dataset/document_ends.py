@@ -146,7 +146,7 @@ class DocumentEnds:
         if self._index and self._index.published:  # so the ends are no longer needed
             self._index.path.with_name(state["ends"]["part"]).unlink(missing_ok=True)
             self._ends = self._index
-        else:
+        else:  # no index, or one that is settled, and so not open
             self._ends = PartFile.reopen(state["ends"])
         return self
 

@@ -230,9 +230,13 @@ class ShardWriter(WholeSteps):
         self._token, self._is_complete = state["token"], state["is_complete"]
         self.n_tokens, self.n_documents = state["n_tokens"], state["n_documents"]
         self.n_padding = state["n_padding"]
-        self._data = PartFile.reopen(state["data"])
-        self._ends = DocumentEnds.reopen(state["ends"]) if state["ends"] else None
-        self._metadata = PartFile.reopen(state["metadata"]) if state["metadata"] else None
+        self._data, self._ends, self._metadata = PartFile.reopen(state["data"]), None, None
+        try:
+            self._ends = DocumentEnds.reopen(state["ends"]) if state["ends"] else None
+            self._metadata = PartFile.reopen(state["metadata"]) if state["metadata"] else None
+        except BaseException:
+            self.close()
+            raise
         return self
 
     # --- what came out ----------------------------------------------------------------------------

@@ -244,6 +244,12 @@ class SplitWriter(WholeSteps):
         self.n_tokens, self.n_documents = state["n_tokens"], state["n_documents"]
         self._last_end, self._is_open = state["last_end"], state["is_open"]
         self._is_complete = state["is_complete"]
-        self._shards = [ShardWriter.reopen(shard) for shard in state["shards"]]
-        self._index = DocumentEnds.reopen(state["index"]) if state["index"] else None
+        self._shards, self._index = [], None
+        try:
+            for shard in state["shards"]:
+                self._shards.append(ShardWriter.reopen(shard))
+            self._index = DocumentEnds.reopen(state["index"]) if state["index"] else None
+        except BaseException:
+            self.close()
+            raise
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -92,12 +93,14 @@ def encode_ragged(
             number += len(batch)
 
     gathered = _Gathered(encoder.tables.dtype, n_characters or BUFFER_BYTES)
-    for filled, encoded in encoder.crew(
+    encoded_texts = encoder.crew(
         threads,
         lambda take: fill_from_documents(batches(), splitter.finder, take, item_name="text"),
         splitter,
         buffer_bytes=BUFFER_BYTES if threads > 1 else min(BUFFER_BYTES, max(n_characters or 0, 1 << 12)),
         in_turns=known is not None,
-    ):
-        gathered.add(encoded.ids, encoded.range_ends[filled.ends_document])
+    )
+    with closing(encoded_texts):
+        for filled, encoded in encoded_texts:
+            gathered.add(encoded.ids, encoded.range_ends[filled.ends_document])
     return gathered.finish()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,10 @@ class _Taken(NamedTuple):
     out: ByteArray
 
 
+class _StoppedError(Exception):
+    """Nobody wants more text."""
+
+
 class EncodeCrew:
     """Encodes buffers in threads; the ids do not depend on how many, nor on the buffers.
 
@@ -57,6 +61,9 @@ class EncodeCrew:
         buffer_bytes: text per buffer.
         in_turns: whether any thread may read; else the calling one does, for what may block or knows
             its thread, and hands the text to the others.
+
+    Attributes:
+        left_behind: workers of threads that had not ended when `encode` did; nobody else may use them.
     """
 
     def __init__(
@@ -81,6 +88,7 @@ class EncodeCrew:
         self._out_of: dict[int, ByteArray] = {}
         self._n_read = 0
         self._read_all = self._stopped = False
+        self.left_behind: list[EncodeWorker] = []
 
     def encode(self, fill: Callable[[TakeRoom], Iterator[FilledRoom]]) -> Iterator[EncodedText]:
         """Yield the ids of everything that `fill` puts into buffers, in order.
@@ -117,6 +125,11 @@ class EncodeCrew:
             given_up = time.monotonic() + _PATIENCE
             for thread in threads:
                 thread.join(max(0.0, given_up - time.monotonic()))
+            self.left_behind = [
+                worker for worker, thread in zip(self._workers[1:], threads, strict=True) if thread.is_alive()
+            ]
+            if not self.left_behind and isinstance(texts, Generator):
+                texts.close()  # and its files: who holds the error that ended this holds `texts`, too
             self._rooms.clear()
             self._results.clear()
 
@@ -197,11 +210,17 @@ class EncodeCrew:
             self._changed.notify_all()
 
     def _take_room(self) -> ScanBuffer:
-        """Return a free buffer."""
+        """Return a free buffer.
+
+        Raises:
+            _StoppedError: nobody will free one any more.
+        """
         while True:
             with self._changed:
                 if self._rooms:
                     return self._rooms.pop()
+                if self._stopped:
+                    raise _StoppedError
                 if self._in_turns or self._handed.empty():
                     self._changed.wait()
                     continue

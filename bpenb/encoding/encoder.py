@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -60,14 +60,18 @@ class Encoder:
     @contextmanager
     def _desk(self) -> Iterator[Desk]:
         """Lend a worker."""
-        try:
-            desk = self._desks.pop()
-        except IndexError:
-            desk = Desk(self.tables)
+        desk = self._take_desk()
         try:
             yield desk
         finally:
             self._desks.append(desk)
+
+    def _take_desk(self) -> Desk:
+        """Return a worker that no other call has."""
+        try:
+            return self._desks.pop()
+        except IndexError:
+            return Desk(self.tables)
 
     def encode(self, text: bytes, splitter: Splitter, name: str = "the text") -> IdArray:
         """Encode a text that is in memory.
@@ -96,10 +100,7 @@ class Encoder:
     def encode_to_list(self, text: bytes, splitter: Splitter) -> list[int]:
         """Encode a text into a list; arguments and errors as of `encode`."""
         if len(text) <= SHORT_TEXT:
-            try:
-                desk = self._desks.pop()
-            except IndexError:
-                desk = Desk(self.tables)
+            desk = self._take_desk()
             try:
                 ids = desk.encode(text, splitter)
                 if ids is not None:
@@ -153,18 +154,18 @@ class Encoder:
         row_splitter: Splitter | None = None,
         buffer_bytes: int = TEXT_BLOCK,
         in_turns: bool,
-    ) -> Iterator[EncodedText]:
+    ) -> Generator[EncodedText]:
         """Encode buffers of text with several threads, in order; arguments as of `EncodeCrew`."""
-        desks = [self._desks.pop() if self._desks else Desk(self.tables) for _ in range(workers)]
+        desks = [self._take_desk() for _ in range(workers)]
+        crew = EncodeCrew(
+            [desk.worker for desk in desks],
+            splitter,
+            row_splitter or splitter,
+            errors,
+            buffer_bytes,
+            in_turns=in_turns,
+        )
         try:
-            crew = EncodeCrew(
-                [desk.worker for desk in desks],
-                splitter,
-                row_splitter or splitter,
-                errors,
-                buffer_bytes,
-                in_turns=in_turns,
-            )
             yield from crew.encode(fill)
         finally:
-            self._desks += desks
+            self._desks += [desk for desk in desks if desk.worker not in crew.left_behind]

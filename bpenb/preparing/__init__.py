@@ -6,7 +6,8 @@
 door.py        to files                         settings.py    what decides the ids, checked
 to_memory.py   to an array, to a stream         journal.py     where an interrupted run stands
 counting.py    tokens only counted              document_hash.py   kernels on whole documents
-run.py         the phases, and going on         ready.py       compiling ahead of need
+run.py         the phases, and going on         earlier.py     what an earlier run left
+ready.py       compiling ahead of need          stamps.py      inputs stay as they are
 """
 
 from bpenb.preparing.counting import FileTokens, TokenCounts, count_tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -123,9 +124,10 @@ def count_tokens(
     reporter, sources = make_reporter(progress), resolve_sources(inputs)
     finder = DocumentFinder(settings.end_of_text(tokenizer), append=False, prepend=False)
     bad_rows, sums = BadRows(settings.inputs.skip_bad_rows), _Sums(len(sources))
-    texts = encode_sources(tokenizer, sources, settings, workers, bad_rows)
-    for text in with_progress(texts, sources, bad_rows, reporter):
-        sums.add(text, finder)
+    encoded = encode_sources(tokenizer, sources, settings, workers, bad_rows)
+    with closing(with_progress(encoded, sources, bad_rows, reporter)) as texts:
+        for text in texts:
+            sums.add(text, finder)
     rows = zip(sources, sums.sums.T.tolist(), strict=True)
     files = tuple(FileTokens(source.name, *row) for source, row in rows)
     return TokenCounts(files, bad_rows.n_skipped, bad_rows.first)

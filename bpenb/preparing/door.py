@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +10,6 @@ from typing import Any, NamedTuple
 from bpenb.corpus import Files, InputOptions, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
-    OutputPlan,
-    SplitWriter,
     TokenLayout,
     input_digest,
     model_digest,
@@ -21,7 +17,8 @@ from bpenb.dataset import (
     plan_outputs,
 )
 from bpenb.encoding import Tokenizer
-from bpenb.errors import BpenbError, FormatError, OutputError
+from bpenb.errors import OutputError
+from bpenb.preparing.earlier import find_finished, forget_run, journal_path, remove_strays
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.run import DatasetRun, Job
 from bpenb.preparing.settings import EncodeSettings
@@ -82,7 +79,8 @@ def encode_to_files(
         The manifest, which is written beside the files.
 
     Raises:
-        CorpusError: an input that cannot be read, is not UTF-8, or changed meanwhile.
+        CorpusError: an input that cannot be read, is not UTF-8, or changed meanwhile (since the
+            interrupted run began).
         EncodingError: a byte that the vocab lacks.
         OutputError: something that is there already, or cannot be written; settings that do not fit.
 
@@ -120,7 +118,7 @@ def encode_to_files(
         "output": output._asdict(),
         "inputs": described,
     }
-    journal = Journal(_journal_path(names), identity)
+    journal = Journal(journal_path(names), identity)
     state = journal.load() if resume else None
     if state is None and journal.path.exists():
         if not force and not resume:
@@ -128,12 +126,14 @@ def encode_to_files(
                 f"{names.path}: an earlier run was interrupted; go on from there (resume=True, --resume), or "
                 "start anew (force=True, --force)"
             )
-        _forget(journal, names)
+        forget_run(journal, names)
     if state is not None:
         plan = replace(names, replaced=tuple(map(Path, state["replaced"])))
-    elif resume and (done := _finished(names, identity, layout)) is not None:
+    elif resume and (done := find_finished(names, identity, layout)) is not None:
         return done
     else:
+        if resume or force:  # a kill may have come before there was a journal
+            remove_strays(names)
         plan = plan_outputs(out, output.format, sharded, settings.splits, force)
     can_resume = all(source.n_bytes is not None for source in sources)
     job = Job(tokenizer, sources, described, settings, layout, plan, workers)
@@ -150,43 +150,11 @@ def encode_to_files(
         raise
 
 
-def _journal_path(plan: OutputPlan) -> Path:
-    return plan.manifest.with_name("." + plan.manifest.name.replace("manifest.json", "resume.json"))
-
-
 def _describe(source: Source) -> dict[str, Any]:
     """Return what a manifest tells of an input."""
     if source.n_bytes is None:
         return {"path": source.name, "bytes": None, "digest": None}
     return {"path": str(source.path), "bytes": source.n_bytes, "digest": input_digest(source.path)}
-
-
-def _forget(journal: Journal, plan: OutputPlan) -> None:
-    """Remove what an interrupted run left."""
-    state = journal.peek() or {"writers": {}}
-    for known in state["writers"].values():
-        with suppress(BpenbError, OSError, KeyError, TypeError):
-            SplitWriter.reopen(known).discard()
-    name = plan.manifest.name.replace("manifest.json", "shuffle")
-    shutil.rmtree(plan.manifest.with_name("." + name), ignore_errors=True)
-    journal.remove()
-
-
-def _finished(plan: OutputPlan, identity: dict[str, Any], layout: TokenLayout) -> Manifest | None:
-    """Return the manifest of the same dataset, if it is there."""
-    try:
-        manifest = Manifest.read(plan.manifest)
-    except FormatError:
-        return None
-    settings = {key: manifest.settings.get(key) for key in identity["settings"]}
-    same = (manifest.tokenizer, settings, list(manifest.inputs), manifest.format, manifest.seq_len) == (
-        identity["tokenizer"],
-        identity["settings"],
-        identity["inputs"],
-        layout.format,
-        layout.seq_len,
-    )
-    return manifest if same else None
 
 
 def encode_files(

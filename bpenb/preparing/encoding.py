@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 
 from bpenb._workers import resolve_workers
 from bpenb.corpus import BadRows, Place, Source, fill_from_files
 from bpenb.encoding import EncodedText, Tokenizer
 from bpenb.errors import EncodingError
 from bpenb.preparing.settings import EncodeSettings
+from bpenb.preparing.stamps import Stamps, check_stamps, take_stamps
 from bpenb.progress import Reporter
 
 __all__ = ["encode_sources", "with_progress"]
@@ -25,7 +27,8 @@ def encode_sources(
     workers: int | None = None,
     bad_rows: BadRows | None = None,
     start: Place | None = None,
-) -> Iterator[EncodedText]:
+    stamps: Stamps | None = None,
+) -> Generator[EncodedText]:
     """Yield the ids of inputs, buffer by buffer, in order; each is valid until the next is asked for.
 
     Args:
@@ -35,11 +38,14 @@ def encode_sources(
         workers: threads; None: as many as there are processors.
         bad_rows: is told of rows without a text.
         start: where to begin; None: at the first input.
+        stamps: of the inputs, when they were looked at first; None: now.
 
     Raises:
-        CorpusError: an input that cannot be read; a bad row; bytes that are not UTF-8.
+        CorpusError: an input that cannot be read, or that changed meanwhile; a bad row; bytes that are
+            not UTF-8.
         EncodingError: a byte that the vocab lacks; a special token, if `special` is `error`.
     """
+    stamps = take_stamps(sources) if stamps is None else stamps
     splitter, row_splitter = settings.splitters(tokenizer)
     n_bytes = [source.n_bytes for source in sources]
     known = sum(n for n in n_bytes if n is not None)
@@ -65,26 +71,27 @@ def encode_sources(
         buffer_bytes=size,
         in_turns=None not in n_bytes,
     )
-    if settings.special != "error":
-        yield from texts
-        return
-    for text in texts:
-        _refuse_special(text, tokenizer)
-        yield text
+    with closing(texts):
+        for text in texts:
+            if settings.special == "error":
+                _refuse_special(text, tokenizer)
+            yield text
+    check_stamps(sources, stamps, "while it was read, so the ids may be of neither version; encode it again")
 
 
 def with_progress(
-    texts: Iterable[EncodedText], sources: Sequence[Source], bad_rows: BadRows, reporter: Reporter
-) -> Iterator[EncodedText]:
+    texts: Generator[EncodedText], sources: Sequence[Source], bad_rows: BadRows, reporter: Reporter
+) -> Generator[EncodedText]:
     """Yield texts, and report bytes of the inputs read and tokens made, in the phase `encode`."""
     sizes = [source.n_bytes for source in sources]
     reporter.start("encode", None if None in sizes else sum(n or 0 for n in sizes), "bytes")
     done = n_tokens = 0
-    for text in texts:
-        yield text
-        done += text.filled.n_disk_bytes
-        n_tokens += len(text.encoded.ids)
-        reporter.update(done, tokens=n_tokens)
+    with closing(texts):
+        for text in texts:
+            yield text
+            done += text.filled.n_disk_bytes
+            n_tokens += len(text.encoded.ids)
+            reporter.update(done, tokens=n_tokens)
     details = {"bad_rows": bad_rows.n_skipped} if bad_rows.n_skipped else {}
     reporter.finish(done, tokens=n_tokens, **details)
 

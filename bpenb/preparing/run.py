@@ -6,22 +6,23 @@ encode → documents → [buckets → shuffled] → splits → files complete �
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from bpenb.corpus import BadRows, Place, Source
 from bpenb.dataset import Manifest, OutputPlan, SplitWriter, TokenLayout, model_digest, publish_dataset
-from bpenb.encoding import Tokenizer
-from bpenb.errors import CorpusError
+from bpenb.encoding import EncodedText, Tokenizer
 from bpenb.preparing.documents import DocumentFinder
+from bpenb.preparing.earlier import layout_settings, remove_strays, shuffle_folder
 from bpenb.preparing.encoding import encode_sources, with_progress
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.preparing.shuffle import Shuffler, n_buckets_for
 from bpenb.preparing.splits import OneSplit, TwoSplits
+from bpenb.preparing.stamps import check_stamps, take_stamps
 from bpenb.progress import Reporter
 
 __all__ = ["DatasetRun", "Job"]
@@ -66,9 +67,9 @@ class DatasetRun:
         self._start: Place | None = None
         self._n_text_bytes = self._first_bucket = 0
         self._phase = "encode"
-        self._stamps = [_stamp(source) for source in job.sources]
+        self._stamps = take_stamps(job.sources)
         self._last_saved = time.monotonic()
-        self._has_progress = False  # the journal tells of more than a beginning
+        self._is_resumed = self._has_progress = False  # the journal tells of more than a beginning
         self._made_folder = False
 
     # --- what there is ------------------------------------------------------------------------------
@@ -77,7 +78,14 @@ class DatasetRun:
         """Begin, or go on from a state of the journal."""
         job, settings = self._job, self._job.settings
         self._made_folder = job.plan.is_folder and not job.plan.path.exists()
-        self._has_progress = state is not None
+        if state is not None:
+            self._is_resumed = self._has_progress = True  # whatever happens now, that is kept
+            self._stamps = [tuple(stamp) if stamp else None for stamp in state["stamps"]]
+            check_stamps(
+                job.sources,
+                self._stamps,
+                "since the interrupted run read it; start anew (force=True, --force)",
+            )
         for split, plan in job.plan.splits.items():
             known = state["writers"][split] if state else None
             self._writers[split] = SplitWriter.reopen(known) if known else SplitWriter(plan, job.layout)
@@ -86,10 +94,10 @@ class DatasetRun:
             self._router = TwoSplits(train, val, settings.val_fraction, settings.seed)
         else:
             self._router = OneSplit(self._writers["train"])
-        if settings.shuffle:
+        if settings.shuffle and (state is None or state["phase"] != "publish"):
             n_buckets = state["n_buckets"] if state else self._n_buckets()
             dtype, known = job.tokenizer.encoder.tables.dtype, state["shuffler"] if state else None
-            self._shuffler = Shuffler(self._shuffle_folder, n_buckets, dtype, settings.seed, known)
+            self._shuffler = Shuffler(shuffle_folder(job.plan), n_buckets, dtype, settings.seed, known)
         if state is None:
             self.save(None)  # it names the files that a kill would leave
             return
@@ -101,42 +109,47 @@ class DatasetRun:
         if isinstance(self._router, TwoSplits) and state["router"] is not None:
             self._router.state = state["router"]
 
-    @property
-    def _shuffle_folder(self) -> Path:
-        manifest = self._job.plan.manifest
-        return manifest.with_name("." + manifest.name.replace("manifest.json", "shuffle"))
-
     def _n_buckets(self) -> int:
         unpacked = sum(
             (source.n_bytes or 0) * (1 if source.kind.has_byte_ranges else _UNPACKED)
             for source in self._job.sources
         )
-        return n_buckets_for(
-            unpacked // 2, self._job.settings.memory
-        )  # two bytes an id, and four bytes of text or so
+        id_bytes = unpacked // 2  # two bytes for each four of text, and as much again
+        return n_buckets_for(id_bytes, self._job.settings.memory)
 
-    def save(self, place: Place | None, bucket: int = 0) -> None:
-        """Bring all to the disk, and say in the journal where we stand."""
+    def save(self, text: EncodedText | None, bucket: int = 0) -> None:
+        """Bring all to the disk, and say in the journal where we stand: before a text, or bucket."""
         if self._journal is None:
             return
-        shuffler = self._shuffler
+        shuffler = self._shuffler if self._phase != "publish" else None
+        place = text.filled.place(0) if text is not None else None
+        n_bad = text.filled.n_bad_rows if text is not None else self._bad_rows.n_skipped
+        published = self._final_paths() if self._phase == "publish" else []
         self._journal.save(
             {
                 "phase": self._phase,
                 "bucket": bucket,
                 "place": list(place) if place is not None else None,
                 "n_text_bytes": self._n_text_bytes,
-                "bad_rows": [self._bad_rows.n_skipped, self._bad_rows.first],
+                # Those that were read ahead are met once more.
+                "bad_rows": [n_bad, self._bad_rows.first if n_bad else ""],
                 "finder": self._finder.state,
                 "router": self._router.state,
                 "n_buckets": shuffler.n_buckets if shuffler else 0,
                 "shuffler": shuffler.sync() if shuffler else None,
                 "writers": {split: writer.sync() for split, writer in self._writers.items()},
                 "replaced": [str(path) for path in self._job.plan.replaced],
+                "published": published,
+                "stamps": self._stamps,
             }
         )
         self._last_saved = time.monotonic()
         self._has_progress = self._has_progress or place is not None or self._phase != "encode"
+
+    def _final_paths(self) -> list[str]:
+        """Return what the files will be called, once all of them are complete."""
+        folder = self._job.plan.manifest.parent
+        return [str(folder / file.name) for w in self._writers.values() for file in w.record().files]
 
     @property
     def _is_due(self) -> bool:
@@ -154,20 +167,20 @@ class DatasetRun:
 
     def _encode(self) -> None:
         job = self._job
-        texts = encode_sources(
-            job.tokenizer, job.sources, job.settings, job.workers, self._bad_rows, self._start
+        encoded = encode_sources(
+            job.tokenizer, job.sources, job.settings, job.workers, self._bad_rows, self._start, self._stamps
         )
-        for text in with_progress(texts, job.sources, self._bad_rows, self._reporter):
-            if self._is_due and text.filled.n_ranges:
-                self.save(text.filled.place(0))
-            (self._shuffler or self._router).write(self._finder.find(text))
-            self._n_text_bytes += text.filled.n_bytes
+        with closing(with_progress(encoded, job.sources, self._bad_rows, self._reporter)) as texts:
+            for text in texts:
+                if self._is_due and text.filled.n_ranges:
+                    self.save(text)
+                (self._shuffler or self._router).write(self._finder.find(text))
+                self._n_text_bytes += text.filled.n_bytes
         self._phase = "shuffle" if self._shuffler else "publish"
         if self._shuffler is not None:
             self._shuffler.finish()
         else:
             self._router.finish()
-        self._check_inputs()
 
     def _write_shuffled(self) -> None:
         assert self._shuffler is not None
@@ -182,15 +195,6 @@ class DatasetRun:
         self._router.finish()
         self._phase = "publish"
         self._reporter.finish(self._shuffler.n_buckets)
-
-    def _check_inputs(self) -> None:
-        """Refuse what was read while somebody wrote it."""
-        for source, before in zip(self._job.sources, self._stamps, strict=True):
-            if _stamp(source) != before:
-                raise CorpusError(
-                    f"{source.name}: was changed or removed while it was read, so the ids may be of neither "
-                    "version; encode it again"
-                )
 
     def _publish(self) -> Manifest:
         job = self._job
@@ -216,7 +220,7 @@ class DatasetRun:
             splits={split: writer.record() for split, writer in self._writers.items()},
             text_bytes=self._n_text_bytes,
             seq_len=job.layout.seq_len,
-            settings=job.settings.to_json() | counts,
+            settings=job.settings.to_json() | counts | layout_settings(job.layout),
             inputs=tuple(job.inputs),
         )
 
@@ -225,7 +229,11 @@ class DatasetRun:
     def clean_up(self) -> None:
         """Remove what only an interrupted run needs."""
         if self._shuffler is not None:
-            self._shuffler.discard()
+            self._shuffler.close()
+        if self._is_resumed:
+            remove_strays(self._job.plan)
+        elif self._job.settings.shuffle:
+            shutil.rmtree(shuffle_folder(self._job.plan), ignore_errors=True)
         if self._journal is not None:
             self._journal.remove()
 
@@ -248,14 +256,3 @@ class DatasetRun:
             with suppress(OSError):  # somebody else put something there meanwhile
                 self._job.plan.path.rmdir()
         return False
-
-
-def _stamp(source: Source) -> tuple[int, int] | None:
-    """Return size and time of change of an input; None if it is no regular file, or is gone."""
-    if source.n_bytes is None:
-        return None
-    try:
-        stat = source.path.stat()
-    except OSError:
-        return None
-    return stat.st_size, stat.st_mtime_ns

@@ -126,7 +126,7 @@ class EncodeSettings:
         separator = self.inputs.document_separator
         dropped = [separator] if separator is not None else []
         eot = self.end_of_text(tokenizer)
-        if self.prepend_eot:
+        if self.prepend_eot and self.special != "error":  # else it is met, and refused
             dropped += [token for token, token_id in specials.items() if token_id == eot]
         if not dropped:
             return for_rows, for_rows

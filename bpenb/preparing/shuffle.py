@@ -9,7 +9,7 @@ depends on neither the buckets nor the memory.
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -65,15 +65,18 @@ class Shuffler:
         self._seed = mixed(np.array([seed], dtype=np.uint64))
         self._shift = np.uint64(64 - (n_buckets.bit_length() - 1))
         self.n_buckets = n_buckets
-        self._n_documents = 0
+        self._n_documents = self._n_syncs = 0
         self._held: list[npt.NDArray[Any]] = []  # of the open document
-        with self._errors():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._files = [
-                [(folder / f"{b:03d}.{name}").open("ab") for b in range(n_buckets)]
-                for name in ("ids", "docs")
-            ]
-            self._go_back(state)
+        self._files: tuple[list[IO[bytes]], list[IO[bytes]]] = ([], [])  # of ids, and of documents
+        try:
+            with self._errors():
+                folder.mkdir(parents=True, exist_ok=True)
+                for files, name in zip(self._files, ("ids", "docs"), strict=True):
+                    files += ((folder / f"{b:03d}.{name}").open("ab") for b in range(n_buckets))
+                self._go_back(state)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -114,15 +117,19 @@ class Shuffler:
     def sync(self) -> dict[str, Any]:
         """Bring all to the disk; return what a later run needs to go on here, as JSON can hold it."""
         with self._errors():
-            for files in self._files:
-                for file in files:
-                    file.flush()
+            # The file of the last state stays until a journal tells of this one.
+            self._n_syncs += 1
             held = np.concatenate([np.empty(0, dtype=self._dtype), *self._held]).astype(self._dtype)
-            held.tofile(self._folder / "held")
+            with (self._folder / f"held.{self._n_syncs % 2}").open("wb") as held_file:
+                held_file.write(held.data)
+                for file in [*self._files[0], *self._files[1], held_file]:
+                    file.flush()
+                    os.fsync(file.fileno())
         return {
             "lengths": [[file.tell() for file in files] for files in self._files],
             "n_documents": self._n_documents,
             "n_held": len(held),
+            "n_syncs": self._n_syncs,
         }
 
     def _go_back(self, state: dict[str, Any] | None) -> None:
@@ -138,7 +145,11 @@ class Shuffler:
                 file.seek(size)
         if state:
             self._n_documents = state["n_documents"]
-            self._held = [np.fromfile(self._folder / "held", self._dtype)[: state["n_held"]]]
+            self._n_syncs = state["n_syncs"]
+            held = np.fromfile(self._folder / f"held.{self._n_syncs % 2}", self._dtype)
+            if len(held) != state["n_held"]:
+                raise OutputError(f"{self._folder}: lost ids of a document; start anew (force=True, --force)")
+            self._held = [held]
 
     # --- then: out of them --------------------------------------------------------------------------
 
@@ -171,11 +182,6 @@ class Shuffler:
         for files in self._files:
             for file in files:
                 _close_quietly(file)
-
-    def discard(self) -> None:
-        """Remove the folder."""
-        self.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _close_quietly(file: IO[bytes]) -> None:

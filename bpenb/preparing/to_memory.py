@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -66,13 +67,14 @@ def _blocks(
     )
     bad_rows = BadRows(settings.inputs.skip_bad_rows)
     n_tokens = n_documents = n_text_bytes = 0
-    texts = encode_sources(tokenizer, sources, settings, workers, bad_rows)
-    for text in with_progress(texts, sources, bad_rows, reporter):
-        block = finder.find(text)
-        yield block
-        n_tokens += len(block.ids)
-        n_documents += len(block.document_ends)
-        n_text_bytes += text.filled.n_bytes
+    encoded = encode_sources(tokenizer, sources, settings, workers, bad_rows)
+    with closing(with_progress(encoded, sources, bad_rows, reporter)) as texts:
+        for text in texts:
+            block = finder.find(text)
+            yield block
+            n_tokens += len(block.ids)
+            n_documents += len(block.document_ends)
+            n_text_bytes += text.filled.n_bytes
     return StreamedTokens(n_tokens, n_documents, n_text_bytes, bad_rows.n_skipped, bad_rows.first)
 
 
@@ -99,10 +101,11 @@ def encode_to_arrays(
     blocks = _blocks(
         tokenizer, resolve_sources(inputs), settings or EncodeSettings(), workers, make_reporter(progress)
     )
-    for ids, document_ends in blocks:
-        parts.append(ids.copy())
-        ends.append(document_ends + n_ids)
-        n_ids += len(ids)
+    with closing(blocks):
+        for ids, document_ends in blocks:
+            parts.append(ids.copy())
+            ends.append(document_ends + n_ids)
+            n_ids += len(ids)
     return EncodedFiles(np.concatenate(parts), np.concatenate(ends))
 
 
@@ -130,7 +133,7 @@ def encode_to_stream(
     blocks = _blocks(
         tokenizer, resolve_sources(inputs), settings or EncodeSettings(), workers, make_reporter(progress)
     )
-    with NpyWriter(stream, tokenizer.n_vocab) as out:
+    with NpyWriter(stream, tokenizer.n_vocab) as out, closing(blocks):
         while True:
             try:
                 block = next(blocks)

@@ -1,0 +1,44 @@
+"""Whether inputs stay as they are while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from bpenb.corpus import Source
+from bpenb.errors import CorpusError
+
+__all__ = ["Stamps", "check_stamps", "take_stamps"]
+
+Stamps: TypeAlias = "list[tuple[int, int] | None]"
+
+
+def take_stamps(sources: Sequence[Source]) -> Stamps:
+    """Return size and time of change of each input; None for one that is no regular file, or is gone."""
+    return [_stamp(source) for source in sources]
+
+
+def _stamp(source: Source) -> tuple[int, int] | None:
+    if source.n_bytes is None:
+        return None
+    try:
+        stat = source.path.stat()
+    except OSError:
+        return None
+    return stat.st_size, stat.st_mtime_ns
+
+
+def check_stamps(sources: Sequence[Source], before: Stamps, since: str) -> None:
+    """Refuse what was read while somebody wrote it.
+
+    Args:
+        sources: the inputs.
+        before: their stamps when it was begun.
+        since: when that was, and what to do; for the message.
+
+    Raises:
+        CorpusError: an input is another one now, or gone.
+    """
+    for source, known, now in zip(sources, before, take_stamps(sources), strict=True):
+        if known != now:
+            raise CorpusError(f"{source.name}: was changed or removed {since}")
