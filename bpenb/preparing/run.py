@@ -174,13 +174,16 @@ class DatasetRun:
             for text in texts:
                 if self._is_due and text.filled.n_ranges:
                     self.save(text)
-                (self._shuffler or self._router).write(self._finder.find(text))
-                self._n_text_bytes += text.filled.n_bytes
+                self._take(text)
         self._phase = "shuffle" if self._shuffler else "publish"
         if self._shuffler is not None:
             self._shuffler.finish()
         else:
             self._router.finish()
+
+    def _take(self, text: EncodedText) -> None:
+        (self._shuffler or self._router).write(self._finder.find(text))
+        self._n_text_bytes += text.filled.n_bytes
 
     def _write_shuffled(self) -> None:
         assert self._shuffler is not None
