@@ -50,7 +50,7 @@ def test_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_buckets: i
     monkeypatch.setattr("bpenb.preparing.run.n_buckets_for", buckets(n_buckets))
     chosen = EncodeSettings(append_eot=True, shuffle=True, seed=9)
     with small_buffers():
-        encode_to_files(made, paths, tmp_path / "out", chosen, OutputSettings(form, 150), workers=workers)
+        encode_to_files(made, paths, tmp_path / "out", chosen, OutputSettings(form, 1500), workers=workers)
     got = [document.tolist() for document in open_dataset(tmp_path / "out").documents()]
     assert got == in_order(documents, 9)
     assert got != documents
