@@ -13,7 +13,7 @@ and always taking the pair of lowest rank are the same, and an encoder may do ei
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from bpenb._vocab_checks import (
 )
 from bpenb.errors import ModelError
 from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.traits import Traits
 
 __all__ = ["UNKNOWN", "BPEModel", "MergeError"]
 
@@ -59,6 +60,7 @@ class BPEModel:
         pattern: the split pattern.
         ties: tie mode that it was trained with; `unknown` if a file did not tell.
         engine, unicode_version: who cut the pretokens in training, by which Unicode version.
+        traits: what a foreign tokenizer does besides; `dataclasses.replace` gives a model others.
     """
 
     token_bytes: ByteArray
@@ -71,6 +73,7 @@ class BPEModel:
     ties: str = "cs336"
     engine: str = UNKNOWN
     unicode_version: str = UNKNOWN
+    traits: Traits = field(default_factory=Traits)
 
     def __post_init__(self) -> None:
         for array in (self.token_bytes, self.token_offsets, self.merges, self.merge_ids, self.byte_ids):

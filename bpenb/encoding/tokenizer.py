@@ -14,7 +14,7 @@ from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.decoding import Decoding
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.model_facts import ModelFacts
-from bpenb.encoding.offsets import Encoding, with_offsets
+from bpenb.encoding.offsets import Encoding, check_kept, with_offsets
 from bpenb.encoding.special_choice import Names, SpecialChoice
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
@@ -210,10 +210,12 @@ class Tokenizer(ModelFacts, Decoding):
         """Return the token ids of a text, special tokens recognised, and where each token stands in it.
 
         Raises:
-            EncodingError, TypeError: as in `encode`.
+            EncodingError, TypeError: as in `encode`; or a text that the tokenizer's normalizer, or the
+                whitespace that its special tokens take along, would change: no place is known then.
         """
         data = utf8_bytes(text)
         ids = self._encoder.encode(data, self._encoder.splitter)
+        check_kept(data, ids, self._decoder.token_lengths, self._model.traits)
         return with_offsets(data, ids, self._decoder.token_lengths)
 
     def encode_batch(

@@ -13,6 +13,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def read_folder(folder: Path) -> BPEModel:
             settings.unicode_version,
         )
     _check_sizes(model, settings, folder)
-    return warn_missing_bytes(model, vocab_path)
+    return warn_missing_bytes(replace(model, traits=settings.traits), vocab_path)
 
 
 def _check_sizes(model: BPEModel, settings: Settings, folder: Path) -> None:

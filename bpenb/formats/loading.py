@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from bpenb._vocab_checks import checked_special_names
@@ -16,6 +17,7 @@ from bpenb.formats.settings import read_settings
 from bpenb.formats.tiktoken_file import read_tiktoken, recover_merges
 from bpenb.model import UNKNOWN, BPEModel
 from bpenb.patterns import DEFAULT_PATTERN, SplitPattern, resolve_pattern
+from bpenb.traits import Traits
 
 __all__ = ["load_model", "load_vocab_merges"]
 
@@ -99,15 +101,17 @@ def _load_file(path: Path, pattern: SplitPattern | None) -> BPEModel:
 
 def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
     special_ids: dict[str, int] = {}
+    traits = Traits()
     ties = engine = unicode_version = UNKNOWN
     if (path.parent / SETTINGS).exists():
         settings = read_settings(path.parent / SETTINGS)
         special_ids, pattern = settings.special_tokens, settings.pattern
         ties, engine, unicode_version = settings.ties, settings.engine, settings.unicode_version
+        traits = settings.traits
     if pattern is None:
         raise FormatError(f"{path}: a .tiktoken file does not tell its split pattern; pass pattern=")
     vocab = read_tiktoken(path)
     with model_errors(path):
         merges = recover_merges(vocab)
         model = BPEModel.from_ids(vocab, merges, special_ids, pattern, ties, engine, unicode_version)
-    return warn_missing_bytes(model, path)
+    return warn_missing_bytes(replace(model, traits=traits), path)

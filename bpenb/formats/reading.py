@@ -24,7 +24,8 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer"}
+_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer",
+                                bool: "true or false"}  # fmt: skip
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -86,7 +87,7 @@ def expect(value: Any, kind: type[_T], path: Path, key: str) -> _T:
 
     Args:
         value: as read.
-        kind: dict, list, str or int.
+        kind: dict, list, str, int or bool.
         path: the file, for messages.
         key: where in it the value stands, for messages.
 

@@ -377,7 +377,11 @@ def changed(folder: Path, key: str, value: Any) -> None:
     ("key", "value", "message"),
     [
         ("format", "else", "bpenb.json: format must be 'bpenb tokenizer', not 'else'"),
-        ("format_version", 2, r"bpenb.json: format version 2 is not known to .*, which reads version 1"),
+        (
+            "format_version",
+            3,
+            r"bpenb.json: format version 3 is not known to .*, which reads versions 1 to 2",
+        ),
         ("format_version", "1", "bpenb.json: format_version must be an integer, not '1'"),
         ("format_version", True, "format_version must be an integer"),
         ("pattern", "gpt2", "pattern must be an object"),
