@@ -144,6 +144,24 @@ class Tokenizer(ModelFacts, Decoding):
 
         save_folder(self._model, path, self._report, force)
 
+    def export(
+        self, path: str | os.PathLike[str], kind: str, *, pre: str | None = None, force: bool = False
+    ) -> None:
+        """Write the files of one program; a warning tells what that cannot know of the tokenizer.
+
+        Args:
+            path: a folder that is missing or empty; for `gguf` a file.
+            kind: `hf` (transformers), `gpt2` (vocab.json and merges.txt), `tiktoken`, `gguf` or `bpenb`.
+            pre: for gguf: the name of the split pattern in llama.cpp, where bpenb knows none.
+            force: write into any other folder too; replace a GGUF file.
+
+        Raises:
+            OutputError: a tokenizer that this kind cannot hold, or a path that must not be overwritten.
+        """
+        from bpenb.formats import export_model
+
+        export_model(self._model, path, kind, pre=pre, force=force)
+
     # --- what is behind it -------------------------------------------------------------------------
 
     @property

@@ -1,9 +1,11 @@
 """The folder that a tokenizer is saved as: every format, and our settings beside them.
 
 tokenizer.json            for Hugging Face's `tokenizers` and all that reads it
+tokenizer_config.json     for `transformers`
 vocab.json, merges.txt    as GPT-2 and the CS336 course have them; we read these
 tokenizer.tiktoken        for `tiktoken`; left out, with a warning, where it cannot hold the model
 bpenb.json                pattern, special tokens, ties, Unicode version
+token_bytes.npy           how many bytes each id stands for
 report.json               what the training measured, if it was trained here
 """
 
@@ -18,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from bpenb.errors import FormatError, OutputError
+from bpenb.formats.byte_counts import token_bytes_npy
 from bpenb.formats.gpt2_files import merges_txt, read_merges_txt, read_vocab_json, vocab_json
+from bpenb.formats.hf_config import tokenizer_config_json
 from bpenb.formats.hf_json import tokenizer_json
 from bpenb.formats.hf_split import warn_if_cut_differently
 from bpenb.formats.reading import model_errors, warn_missing_bytes
@@ -28,8 +32,11 @@ from bpenb.formats.tiktoken_file import tiktoken_file
 from bpenb.model import BPEModel
 
 __all__ = [
+    "BYTE_COUNTS",
+    "HF_CONFIG",
     "MERGES",
     "SETTINGS",
+    "TIKTOKEN",
     "TOKENIZER",
     "VOCAB",
     "check_folder",
@@ -41,7 +48,8 @@ __all__ = [
 
 TOKENIZER, VOCAB, MERGES, SETTINGS = "tokenizer.json", "vocab.json", "merges.txt", "bpenb.json"
 TIKTOKEN, REPORT = "tokenizer.tiktoken", "report.json"
-_FILES = (TOKENIZER, VOCAB, MERGES, TIKTOKEN, SETTINGS, REPORT)
+HF_CONFIG, BYTE_COUNTS = "tokenizer_config.json", "token_bytes.npy"
+_FILES = (TOKENIZER, HF_CONFIG, VOCAB, MERGES, TIKTOKEN, BYTE_COUNTS, SETTINGS, REPORT)
 
 
 def check_folder(path: str | os.PathLike[str], force: bool = False) -> None:
@@ -77,6 +85,8 @@ def save_folder(
     warn_if_cut_differently(model.pattern)
     files = {
         TOKENIZER: tokenizer_json(model),
+        HF_CONFIG: tokenizer_config_json(model),
+        BYTE_COUNTS: token_bytes_npy(model),
         VOCAB: vocab_json(model),
         MERGES: merges_txt(model),
         SETTINGS: settings_json(model),

@@ -109,7 +109,9 @@ def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
         ties, engine, unicode_version = settings.ties, settings.engine, settings.unicode_version
         traits = settings.traits
     if pattern is None:
-        raise FormatError(f"{path}: a .tiktoken file does not tell its split pattern; pass pattern=")
+        raise FormatError(
+            f"{path}: a .tiktoken file does not tell its split pattern; give it (pattern=, or bpenb convert --pattern)"
+        )
     vocab = read_tiktoken(path)
     with model_errors(path):
         merges = recover_merges(vocab)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
+__all__ = ["Engine", "ExportKind", "IdDtype", "Pool", "ProgressStyle", "Ties", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -43,6 +43,16 @@ class IdDtype(StrEnum):
 
     U2 = "u2"
     U4 = "u4"
+
+
+class ExportKind(StrEnum):
+    """Whose files a tokenizer is written as."""
+
+    BPENB = "bpenb"
+    HF = "hf"
+    GPT2 = "gpt2"
+    TIKTOKEN = "tiktoken"
+    GGUF = "gguf"
 
 
 class Ties(StrEnum):

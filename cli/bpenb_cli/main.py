@@ -14,7 +14,8 @@ import typer
 from bpenb import __version__
 from bpenb.errors import BpenbError
 
-from bpenb_cli import _messages, count, dataset_commands, decode, demo, encode, merge_counts, train, warmup
+from bpenb_cli import _messages, convert, count, decode, demo, encode, merge_counts, train, warmup
+from bpenb_cli import dataset_commands as dataset
 from bpenb_cli._interrupts import catch_interrupts, was_interrupted
 from bpenb_cli._leaving import leave
 
@@ -25,10 +26,10 @@ INTERRUPTED = 130
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-for module in (train, encode, decode, count, merge_counts, demo, warmup):
+for module in (train, encode, decode, convert, count, merge_counts, demo, warmup):
     name = module.__name__.rpartition(".")[2]
     app.command(name.replace("_", "-"), epilog=module.EXAMPLE)(getattr(module, name))
-app.add_typer(dataset_commands.app, name="dataset", epilog=dataset_commands.EXAMPLE)
+app.add_typer(dataset.app, name="dataset", epilog=dataset.EXAMPLE)
 
 
 def _show_version(wanted: bool) -> None:

@@ -16,7 +16,8 @@ from bpenb.model import BPEModel
 from hypothesis import given, settings
 from tests.formats.models import BYTES, EOT, FROM_A_FILE, facts, models, trained
 
-FILES = ["bpenb.json", "merges.txt", "tokenizer.json", "tokenizer.tiktoken", "vocab.json"]
+FILES = ["bpenb.json", "merges.txt", "token_bytes.npy", "tokenizer.json", "tokenizer.tiktoken",
+         "tokenizer_config.json", "vocab.json"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_missing_empty_and_ours_are_replaced(tmp_path: Path, old: BPEModel, new:
     assert names(tmp_path) == ["a", "empty"]
 
 
-@pytest.mark.parametrize("entry", ["notes.txt", "sub/", ".git/", "tokenizer_config.json", "merges.txt/"])
+@pytest.mark.parametrize("entry", ["notes.txt", "sub/", ".git/", "config.json", "merges.txt/"])
 @pytest.mark.parametrize("is_ours", [True, False])
 def test_foreign_files_are_never_lost(
     tmp_path: Path, old: BPEModel, new: BPEModel, entry: str, is_ours: bool

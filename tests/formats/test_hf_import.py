@@ -127,8 +127,9 @@ def composing() -> tuple[Tokenizer, Peer]:
     return both(top)
 
 
-COMPOSING = ["e\u0301", "\u0301", "a\u0327\u0301", "\u0301\u0327", "\u212b", "\u2126", "\u2000", "\u1100\u1161",
-             "caf", "\u0958", "\n", " ", EOT, "<m>", "é", "中", "=\u0338", "\ufb1d", ">\u0338"]  # fmt: skip
+COMPOSING = ["e\u0301", "\u0301", "a\u0327\u0301", "\u0301\u0327", "\u212b", "\u2126", "\u2000",
+             "\u1100\u1161", "caf", "\u0958", "\n", " ", EOT, "<m>", "é", "中", "=\u0338", "\ufb1d",
+             ">\u0338"]  # fmt: skip
 
 
 @settings(max_examples=200)
@@ -191,8 +192,8 @@ FLAGGED = {
     "[two]": {"single_word": True, "lstrip": True, "rstrip": True},
     "word": {"single_word": True},
 }
-AROUND = ["<l>", "<r>", "<lr>", "[one]", "[two]", "word", EOT, " ", "  ", "\n", "\u3000", "\u00a0", "\x1c", "\u0085",
-          "a", "_", "9", "é", "\u0301", ".", "-", "½", "\u200c", "'s"]  # fmt: skip
+AROUND = ["<l>", "<r>", "<lr>", "[one]", "[two]", "word", EOT, " ", "  ", "\n", "\u3000", "\u00a0", "\x1c",
+          "\u0085", "a", "_", "9", "é", "\u0301", ".", "-", "½", "\u200c", "'s"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
