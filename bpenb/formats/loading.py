@@ -13,6 +13,7 @@ from bpenb.formats import gpt2_files
 from bpenb.formats.folder import MERGES, SETTINGS, TOKENIZER, VOCAB, read_folder, settled_folder
 from bpenb.formats.hf_json import parse_tokenizer_json
 from bpenb.formats.reading import model_errors, read_json, warn_missing_bytes
+from bpenb.formats.reencoding import find_not_reencoded
 from bpenb.formats.settings import read_settings
 from bpenb.formats.tiktoken_file import read_tiktoken, recover_merges
 from bpenb.model import UNKNOWN, BPEModel
@@ -110,10 +111,14 @@ def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
         traits = settings.traits
     if pattern is None:
         raise FormatError(
-            f"{path}: a .tiktoken file does not tell its split pattern; give it (pattern=, or bpenb convert --pattern)"
+            f"{path}: a .tiktoken file does not tell its split pattern; give it (pattern=, or "
+            "bpenb convert --pattern)"
         )
     vocab = read_tiktoken(path)
     with model_errors(path):
         merges = recover_merges(vocab)
         model = BPEModel.from_ids(vocab, merges, special_ids, pattern, ties, engine, unicode_version)
+    wrong = find_not_reencoded(model)
+    if wrong is not None:
+        raise FormatError(f"{path}: token {wrong} ({vocab[wrong]!r}) is not what its own bytes merge to")
     return warn_missing_bytes(replace(model, traits=traits), path)
