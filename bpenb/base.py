@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class Base:
         continued = BPEModel.from_ids(
             vocab, pairs, self.special_tokens, model.pattern, self.ties, engine, unicode_version
         )
-        return continued.with_roles(model.roles, model.pad_multiple)
+        return replace(continued.with_roles(model.roles, model.pad_multiple), traits=model.traits)
 
 
 def open_base(
@@ -123,6 +123,11 @@ def open_base(
     if pattern is not None and resolve_pattern(pattern).regex != model.pattern.regex:
         raise TrainingError(
             f"{name} has the split pattern {str(model.pattern)!r}; it cannot go on with {str(pattern)!r}"
+        )
+    if replace(model.traits, ignore_merges=False).change_ids:  # that one is nothing where merges make all
+        raise TrainingError(
+            f"{name} does more to a text than training can ({', '.join(model.traits.to_json())}), so it "
+            "cannot go on; train a new tokenizer instead"
         )
     chosen = _ties(model, ties, name)
     _check_whole(model, name)

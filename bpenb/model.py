@@ -37,6 +37,7 @@ from bpenb._vocab_checks import (
 )
 from bpenb.errors import ModelError
 from bpenb.patterns import SplitPattern, resolve_pattern
+from bpenb.traits import Traits
 
 __all__ = ["UNKNOWN", "BPEModel", "MergeError"]
 
@@ -62,6 +63,7 @@ class BPEModel:
         roles: the special token that begins a text (`bos`), ends one (`eos`), fills (`pad`) or stands
             for what is unknown (`unk`); those that were named.
         pad_multiple: what the vocab of a model is padded to a multiple of; 1: it is not.
+        traits: what a foreign tokenizer does besides; `dataclasses.replace` gives a model others.
     """
 
     token_bytes: ByteArray
@@ -76,6 +78,7 @@ class BPEModel:
     unicode_version: str = UNKNOWN
     roles: Mapping[str, str] = field(default_factory=dict)
     pad_multiple: int = 1
+    traits: Traits = field(default_factory=Traits)
 
     def __post_init__(self) -> None:
         for array in (self.token_bytes, self.token_offsets, self.merges, self.merge_ids, self.byte_ids):

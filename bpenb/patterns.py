@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bpenb._pattern_spellings import respell
 from bpenb.errors import PatternError
 
-__all__ = ["DEFAULT_PATTERN", "PATTERNS", "SplitPattern", "resolve_pattern"]
+__all__ = ["ASCII_CASE", "DEFAULT_PATTERN", "PATTERNS", "THEN", "SplitPattern", "resolve_pattern"]
 
 DEFAULT_PATTERN = "gpt2"
 
@@ -26,6 +27,7 @@ def _cl100k(numbers: str) -> str:
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_ASCII_CONTRACTION = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 
 PATTERNS: dict[str, str] = {
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -42,16 +44,41 @@ PATTERNS: dict[str, str] = {
 }
 """Split patterns by name, as strings for the `regex` package."""
 
+ASCII_CASE: dict[str, str] = {
+    name: regex.replace("'(?i:[sdmt]|ll|ve|re)", _ASCII_CONTRACTION).replace(
+        _CONTRACTION, _ASCII_CONTRACTION + "?"
+    )
+    for name, regex in PATTERNS.items()
+    if "(?i:" in regex
+}
+"""The same with both cases of contractions spelled out: other than `(?i:…)` that leaves out U+017F."""
+
+THEN = "(?#then)"
+"""Stands between the stages of a pattern: each cuts what the one before it has left."""
+
 
 @dataclass(frozen=True)
 class SplitPattern:
-    """A split pattern: its name (None for a custom regex) and its regex."""
+    """A split pattern: its name (None for a custom regex) and its regex.
+
+    A regex of `ASCII_CASE` has the name too. One of several stages has THEN between them.
+    """
 
     name: str | None
     regex: str
 
     def __str__(self) -> str:
-        return self.name or self.regex
+        return self.name if self.name and not self.is_ascii_case else self.regex
+
+    @property
+    def is_ascii_case(self) -> bool:
+        """Whether upper case in contractions is ASCII alone."""
+        return self.name is not None and ASCII_CASE.get(self.name) == self.regex
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The regexes to cut by, one after the other; mostly one."""
+        return tuple(self.regex.split(THEN))
 
 
 def resolve_pattern(pattern: str | SplitPattern) -> SplitPattern:
@@ -59,7 +86,8 @@ def resolve_pattern(pattern: str | SplitPattern) -> SplitPattern:
 
     Args:
         pattern: one of `PATTERNS`, or any regex of the `regex` package. A regex equal to a
-            known one gets its name (the first in the table: `llama3` is `cl100k`).
+            known one, in any spelling of published files that cuts alike, becomes that one (the
+            first in the table: `llama3` is `cl100k`).
 
     Returns:
         The pattern, whose regex compiles.
@@ -83,10 +111,14 @@ def resolve_pattern(pattern: str | SplitPattern) -> SplitPattern:
             f"unknown pattern {pattern!r}; known names: {', '.join(PATTERNS)}; "
             "a regex of your own must hold more than letters, digits and '_'"
         )
-    known = next((name for name, regex in PATTERNS.items() if regex == pattern), None)
-    if known is None:
-        _check_regex(pattern)
-    return SplitPattern(known, pattern)
+    respelled = respell(pattern)
+    for known in (PATTERNS, ASCII_CASE):
+        for name, regex in known.items():
+            if regex in (pattern, respelled):
+                return SplitPattern(name, regex)
+    for stage in pattern.split(THEN):
+        _check_regex(stage)
+    return SplitPattern(None, pattern)
 
 
 def _check_regex(pattern: str) -> None:

@@ -211,7 +211,8 @@ def model_digest(model: BPEModel) -> str:
     """Return a SHA-256 of all that decides the ids of a text.
 
     That is: the bytes of each token, the merges and what they make, the special tokens with their
-    ids, and the regex of the split pattern. Each has its length before it.
+    ids, the regex of the split pattern, and traits that change ids, if there are any. Each has its
+    length before it.
 
     Example:
         >>> model = BPEModel.from_vocab({0: b"a"}, [], [], "gpt2")
@@ -219,6 +220,7 @@ def model_digest(model: BPEModel) -> str:
         'sha256:...'
     """
     specials = sorted(model.special_tokens.items(), key=lambda item: item[1])
+    traits = [json.dumps(model.traits.to_json()).encode()] if model.traits.change_ids else []
     digest = hashlib.sha256()
     for part in (
         np.ascontiguousarray(model.token_bytes, dtype="u1").tobytes(),
@@ -227,6 +229,7 @@ def model_digest(model: BPEModel) -> str:
         np.ascontiguousarray(model.merge_ids, dtype="<i4").tobytes(),
         json.dumps(specials).encode(),
         model.pattern.regex.encode(),
+        *traits,
     ):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)

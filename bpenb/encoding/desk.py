@@ -42,11 +42,11 @@ class Desk:
         """Encode a text of up to SHORT_TEXT bytes without looking left and right.
 
         Returns:
-            The ids, valid until the next call; None if the text holds a special token or has no ids:
-            the long way knows what to do, or say.
+            The ids, valid until the next call; None if the text holds a special token, may have to be
+            normalised, or has no ids: the long way knows what to do, or say.
         """
         n_bytes = len(text)
-        if not n_bytes or splitter.holds_special(text):
+        if not n_bytes or splitter.holds_special(text) or (splitter.normalizes and not text.isascii()):
             return None
         self._text[:n_bytes] = text
         self._text[n_bytes : n_bytes + PADDING] = _BEHIND

@@ -20,6 +20,7 @@ from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.merge_scratch import EncodeScratch
 from bpenb.encoding.merge_short import merge_short
 from bpenb.encoding.pair_table import PairTable
+from bpenb.encoding.whole_words import WholeWords, find_whole_word
 from bpenb.encoding.word_cache import (
     COUNT,
     COUNT_BITS,
@@ -54,6 +55,7 @@ class EncodeWork(NamedTuple):
         byte_ids: int32[256], the id of each single byte, or NO_TOKEN.
         byte_pairs: int64[65536], of each pair of bytes what `find_pair` says of their ids.
         pairs: all merges.
+        whole_words: tokens that a word becomes without merging.
         cache: words met before.
         scratch: room to merge one word in.
         queue: uint64[QUEUE_ROWS, 4], key, row of the cache and first byte of words that queue.
@@ -65,6 +67,7 @@ class EncodeWork(NamedTuple):
     byte_ids: IdArray
     byte_pairs: Int64Array
     pairs: PairTable
+    whole_words: WholeWords
     cache: WordCache
     scratch: EncodeScratch
     queue: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
@@ -107,7 +110,12 @@ def encode_other_word(work, text, start, length, key, width):
     if length > work.scratch.ids.shape[0]:
         position[WHY] = length
         return NEED_SCRATCH
-    n_ids = merge_word_ids(work, text, start, length)
+    token = find_whole_word(work.whole_words, text, start, length, key)
+    if token != NO_TOKEN:
+        work.scratch.ids[0] = token
+        n_ids = np.int64(1)
+    else:
+        n_ids = merge_word_ids(work, text, start, length)
     if n_ids < 0:
         position[WHY] = ~n_ids
         return NO_BYTE

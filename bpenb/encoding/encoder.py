@@ -46,7 +46,7 @@ class Encoder:
 
     def splitter_for(self, special_tokens: Mapping[str, int], dropped: Iterable[str] = ()) -> Splitter:
         """Return who cuts at these special tokens alone, and at `dropped` strings, which get no ids."""
-        return Splitter(self._engine, self._model.pattern, special_tokens, dropped)
+        return Splitter(self._engine, self._model.pattern, special_tokens, dropped, self._model.traits)
 
     @functools.cached_property
     def tables(self) -> EncodeTables:

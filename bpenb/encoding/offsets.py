@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from unicodedata import is_normalized
 
 import numpy as np
 
 from bpenb._arrays import IdArray, Int64Array
 from bpenb.encoding.token_html import token_html
+from bpenb.errors import EncodingError
+from bpenb.traits import NFC, Traits
 
-__all__ = ["Encoding", "with_offsets"]
+__all__ = ["Encoding", "check_kept", "with_offsets"]
 
 CONTINUATION = 0x80  # of the bytes of UTF-8, those of the form 10xxxxxx stand inside a character
 CONTINUATION_BITS = 0xC0
@@ -49,6 +52,29 @@ class Encoding:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def check_kept(text: bytes, ids: IdArray, token_lengths: Int64Array, traits: Traits) -> None:
+    """Raise if the tokens of a text are not the text, so that none has a place in it.
+
+    Args:
+        text, ids, token_lengths: as of `with_offsets`.
+        traits: of the tokenizer.
+
+    Raises:
+        EncodingError: a text that is not in NFC, for a tokenizer that makes it so; or whitespace that
+            special tokens took along.
+    """
+    if traits.normalizer is not None and not is_normalized(NFC, text.decode()):
+        raise EncodingError(
+            f"the text is not in {NFC}, which this tokenizer brings it into first, so its tokens have no "
+            f"offsets in it; pass unicodedata.normalize({NFC!r}, text)"
+        )
+    if traits.change_ids and int(token_lengths[ids].sum()) != len(text):
+        raise EncodingError(
+            "special tokens of this tokenizer take the whitespace beside them along (lstrip, rstrip), and "
+            "the text has some: its tokens have no offsets in it"
+        )
 
 
 def with_offsets(text: bytes, ids: IdArray, token_lengths: Int64Array) -> Encoding:

@@ -11,8 +11,10 @@ from bpenb._arrays import Int64Array
 from bpenb.corpus import CutFinder, SpecialScanner
 from bpenb.encoding.encode_words import DROPPED, PLAIN
 from bpenb.encoding.engine import Engine
+from bpenb.encoding.special_flags import FlagReader, cut_tokens
 from bpenb.patterns import SplitPattern
 from bpenb.pretokenize import ScanBuffer, SegmentFinder
+from bpenb.traits import Traits
 
 __all__ = ["Splitter"]
 
@@ -25,9 +27,11 @@ class Splitter:
         pattern: the split pattern.
         special_tokens: the id of each.
         dropped: further strings that nothing spans, as special tokens; they have no ids.
+        traits: normalizer, and flags of special tokens.
 
     Attributes:
         finder: of the places where a text may be cut.
+        normalizes: whether plain text is to be in NFC.
     """
 
     def __init__(
@@ -36,7 +40,9 @@ class Splitter:
         pattern: SplitPattern,
         special_tokens: Mapping[str, int],
         dropped: Iterable[str] = (),
+        traits: Traits | None = None,
     ) -> None:
+        traits = traits or Traits()
         ids = dict.fromkeys(dropped, DROPPED) | dict(special_tokens)
         self._engine = engine
         self._scanner = SpecialScanner(ids)
@@ -44,6 +50,13 @@ class Splitter:
         # By number, and for −1 from the end.
         self._ids = np.array([ids[token] for token in self._segments.special_tokens] + [PLAIN], np.int64)
         self.finder = CutFinder(pattern, self._scanner)
+        self.normalizes = traits.normalizer is not None
+        flags = {
+            name: row for name, row in traits.flags.items() if name in special_tokens and not row.is_plain
+        }
+        self._flags = FlagReader({ids[name]: row for name, row in flags.items()}) if flags else None
+        if flags:
+            self.finder = CutFinder(SplitPattern(None, ""), SpecialScanner(cut_tokens(ids, flags)))
         self._search = re.compile(self._scanner.regex).search if ids else None
 
     def pieces(self, buffer: ScanBuffer, ranges: Int64Array) -> Int64Array:
@@ -58,7 +71,7 @@ class Splitter:
         """
         pieces = self._segments.find(buffer.text, ranges, columns=4)
         pieces[:, 2] = self._ids[pieces[:, 2]]
-        return pieces
+        return pieces if self._flags is None else self._flags.apply(buffer.text, pieces, ranges)
 
     def holds_special(self, text: bytes) -> bool:
         """Tell whether a text holds a special token, or a dropped one."""
@@ -74,7 +87,7 @@ class Splitter:
         The ids of the two halves are then the ids of the whole, whatever comes after `text`.
         """
         cut = self.finder.last(text, 0, at_end=False)
-        if cut is not None or not self._scanner.tokens:
+        if cut is not None or not self._scanner.tokens or self._flags is not None:
             return cut
         # A match is decided when the longest special that could begin where it does would fit:
         # then no earlier start is open either.

@@ -14,7 +14,7 @@ from bpenb.encoding.decoder import Decoder
 from bpenb.encoding.decoding import Decoding
 from bpenb.encoding.encoder import Encoder
 from bpenb.encoding.model_facts import ModelFacts
-from bpenb.encoding.offsets import Encoding, with_offsets
+from bpenb.encoding.offsets import Encoding, check_kept, with_offsets
 from bpenb.encoding.special_choice import Names, SpecialChoice
 from bpenb.encoding.streaming import encode_items, utf8_bytes
 from bpenb.model import BPEModel
@@ -162,6 +162,24 @@ class Tokenizer(ModelFacts, Decoding):
         """
         return type(self).from_model(self._model.with_special_tokens(names), warm=False, report=self._report)
 
+    def export(
+        self, path: str | os.PathLike[str], kind: str, *, pre: str | None = None, force: bool = False
+    ) -> None:
+        """Write the files of one program; a warning tells what that cannot know of the tokenizer.
+
+        Args:
+            path: a folder that is missing or empty; for `gguf` a file.
+            kind: `hf` (transformers), `gpt2` (vocab.json and merges.txt), `tiktoken`, `gguf` or `bpenb`.
+            pre: for gguf: the name of the split pattern in llama.cpp, where bpenb knows none.
+            force: write into any other folder too; replace a GGUF file.
+
+        Raises:
+            OutputError: a tokenizer that this kind cannot hold, or a path that must not be overwritten.
+        """
+        from bpenb.formats import export_model
+
+        export_model(self._model, path, kind, pre=pre, force=force)
+
     # --- what is behind it -------------------------------------------------------------------------
 
     @property
@@ -189,7 +207,6 @@ class Tokenizer(ModelFacts, Decoding):
         tiktoken's default.
 
         Args:
-            text: any str.
             allowed_special: "all", or names; by default all, or none if only disallowed_special is given.
             disallowed_special: "all" (that are not allowed), or any names; by default none, or "all" if
                 only allowed_special is given.
@@ -228,10 +245,12 @@ class Tokenizer(ModelFacts, Decoding):
         """Return the token ids of a text, special tokens recognised, and where each token stands in it.
 
         Raises:
-            EncodingError, TypeError: as in `encode`.
+            EncodingError, TypeError: as in `encode`; or a text that the tokenizer's normalizer, or the
+                whitespace that its special tokens take along, would change: no place is known then.
         """
         data = utf8_bytes(text)
         ids = self._encoder.encode(data, self._encoder.splitter)
+        check_kept(data, ids, self._decoder.token_lengths, self._model.traits)
         return with_offsets(data, ids, self._decoder.token_lengths)
 
     def encode_batch(

@@ -27,11 +27,14 @@ from bpenb.encoding.encode_words import (
     encode_words,
 )
 from bpenb.encoding.merge_scratch import make_scratch
+from bpenb.encoding.normalizing import normalize_pieces
 from bpenb.encoding.pair_table import NO_MERGE, PairTable, make_pair_table
 from bpenb.encoding.splitter import Splitter
+from bpenb.encoding.whole_words import WholeWords, make_whole_words
 from bpenb.encoding.word_cache import MAX_ROWS as CACHE_ROWS
 from bpenb.encoding.word_cache import grow_word_cache, make_word_cache
 from bpenb.errors import EncodingError
+from bpenb.formats import self_made_ids
 from bpenb.model import BPEModel
 from bpenb.pretokenize import START, ScanBuffer, find_invalid_utf8, replace_invalid
 
@@ -46,13 +49,14 @@ class EncodeTables(NamedTuple):
     """What a model says to the kernel; shared, and never written.
 
     Attributes:
-        byte_ids, byte_pairs, pairs: as of `EncodeWork`.
+        byte_ids, byte_pairs, pairs, whole_words: as of `EncodeWork`.
         width: 1 for ids of two bytes, 2 for four.
     """
 
     byte_ids: IdArray
     byte_pairs: Int64Array
     pairs: PairTable
+    whole_words: WholeWords
     width: int
 
     @property
@@ -73,8 +77,15 @@ def make_tables(model: BPEModel) -> EncodeTables:
         np.array(model.byte_ids, dtype=np.int32, order="C"),
         byte_pairs,
         make_pair_table(model.merges, model.merge_ids),
+        make_whole_words(_not_self_made(model) if model.traits.ignore_merges else {}),
         1 if model.n_vocab <= MOST_UINT16 else 2,
     )
+
+
+def _not_self_made(model: BPEModel) -> dict[int, bytes]:
+    """Return the tokens that merging their own bytes does not give."""
+    made = self_made_ids(model)
+    return {token_id: token for token_id, token in model.ordinary_vocab().items() if token_id not in made}
 
 
 class Encoded(NamedTuple):
@@ -102,6 +113,7 @@ class EncodeWorker:
             tables.byte_ids,
             tables.byte_pairs,
             tables.pairs,
+            tables.whole_words,
             make_word_cache(),
             make_scratch(_SCRATCH),
             zeros_on_lines((QUEUE_ROWS, 4), np.uint64),
@@ -121,7 +133,7 @@ class EncodeWorker:
             filled: with text.
             splitter: knows the special tokens.
             errors: `strict` or `replace`, for bytes that are not UTF-8.
-            out: uint8[≥ out_bytes], written; replaced text may need more, and then gets it.
+            out: uint8[≥ out_bytes], written; replaced or normalised text may need more, and then gets it.
 
         Raises:
             EncodingError: a byte that the vocab lacks.
@@ -136,8 +148,11 @@ class EncodeWorker:
                 raise find_invalid_utf8(buffer, filled)
             buffer, pieces = replace_invalid(buffer, pieces)
             assert splitter.mark(buffer, pieces)
-            if out.shape[0] < self.out_bytes(buffer.n_bytes):
-                out = np.empty(self.out_bytes(buffer.n_bytes), dtype=np.uint8)
+        if splitter.normalizes and (normalized := normalize_pieces(buffer, pieces)) is not None:
+            buffer, pieces = normalized
+            assert splitter.mark(buffer, pieces)
+        if out.shape[0] < self.out_bytes(buffer.n_bytes):
+            out = np.empty(self.out_bytes(buffer.n_bytes), dtype=np.uint8)
         at = self._run(buffer, pieces, out)
         if at >= 0:
             raise _missing_byte(buffer, filled, at)

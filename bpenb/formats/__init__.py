@@ -2,21 +2,27 @@
 
     save_folder   one folder with every format       load_model         a folder, or one file
     check_folder  would it be refused?               load_vocab_merges  GPT-2's two files
+    export_model  the files of one program           check_export       are its arguments right?
     self_made_ids tokens that BPE makes of their own bytes
     save_sweep    a folder of such folders           check_sweep_folder would it be refused?
 
-One module for each format: hf_json (with hf_split), hf_config, gpt2_files, tiktoken_file (with boundaries),
-settings, folder (with replacing), sweep_folder. Pickle is never read.
+One module for each format: hf_json (with hf_split, hf_added, hf_config), gpt2_files, tiktoken_file (with
+boundaries and tiktoken_snippet), gguf_file, byte_counts, settings, folder (with replacing), sweep_folder.
+Pickle is never read.
 """
 
 from bpenb.formats.boundaries import self_made_ids
+from bpenb.formats.export import EXPORT_KINDS, check_export, export_model
 from bpenb.formats.folder import check_folder, save_folder
 from bpenb.formats.loading import load_model, load_vocab_merges
 from bpenb.formats.sweep_folder import check_sweep_folder, save_sweep
 
 __all__ = [
+    "EXPORT_KINDS",
+    "check_export",
     "check_folder",
     "check_sweep_folder",
+    "export_model",
     "load_model",
     "load_vocab_merges",
     "save_folder",

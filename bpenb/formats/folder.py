@@ -5,6 +5,7 @@ tokenizer_config.json     beside it, for `transformers`: the roles of special to
 vocab.json, merges.txt    as GPT-2 and the CS336 course have them; we read these
 tokenizer.tiktoken        for `tiktoken`; left out, with a warning, where it cannot hold the model
 bpenb.json                pattern, special tokens, their roles, padding, ties, Unicode version
+token_bytes.npy           how many bytes each id stands for
 report.json               what the training measured, if it was trained here
 """
 
@@ -14,10 +15,12 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bpenb.errors import FormatError, OutputError
+from bpenb.formats.byte_counts import token_bytes_npy
 from bpenb.formats.gpt2_files import merges_txt, read_merges_txt, read_vocab_json, vocab_json
 from bpenb.formats.hf_config import TOKENIZER_CONFIG, tokenizer_config_json
 from bpenb.formats.hf_json import tokenizer_json
@@ -29,8 +32,10 @@ from bpenb.formats.tiktoken_file import tiktoken_file
 from bpenb.model import BPEModel
 
 __all__ = [
+    "BYTE_COUNTS",
     "MERGES",
     "SETTINGS",
+    "TIKTOKEN",
     "TOKENIZER",
     "VOCAB",
     "check_folder",
@@ -42,7 +47,8 @@ __all__ = [
 
 TOKENIZER, VOCAB, MERGES, SETTINGS = "tokenizer.json", "vocab.json", "merges.txt", "bpenb.json"
 TIKTOKEN, REPORT = "tokenizer.tiktoken", "report.json"
-_FILES = (TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, TIKTOKEN, SETTINGS, REPORT)
+BYTE_COUNTS = "token_bytes.npy"
+_FILES = (TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, TIKTOKEN, BYTE_COUNTS, SETTINGS, REPORT)
 
 
 def check_folder(path: str | os.PathLike[str], force: bool = False) -> None:
@@ -79,6 +85,7 @@ def save_folder(
     files = {
         TOKENIZER: tokenizer_json(model),
         TOKENIZER_CONFIG: tokenizer_config_json(model),
+        BYTE_COUNTS: token_bytes_npy(model),
         VOCAB: vocab_json(model),
         MERGES: merges_txt(model),
         SETTINGS: settings_json(model),
@@ -134,7 +141,7 @@ def read_folder(folder: Path) -> BPEModel:
             settings.unicode_version,
         ).with_roles(settings.roles, settings.pad_multiple)
     _check_sizes(model, settings, folder)
-    return warn_missing_bytes(model, vocab_path)
+    return warn_missing_bytes(replace(model, traits=settings.traits), vocab_path)
 
 
 def _check_sizes(model: BPEModel, settings: Settings, folder: Path) -> None:

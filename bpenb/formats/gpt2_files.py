@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bpenb.errors import FormatError
 from bpenb.formats.json_lines import object_lines
-from bpenb.formats.reading import model_errors, read_json, read_text, warn_missing_bytes
+from bpenb.formats.reading import check_line_count, model_errors, read_json, read_text, warn_missing_bytes
 from bpenb.formats.token_strings import (
     ParsedVocab,
     append_specials,
@@ -60,7 +60,9 @@ def read_merges_txt(path: Path) -> tuple[list[tuple[bytes, bytes]], int]:
     Raises:
         FormatError: a line that is not two parts; the message names it.
     """
-    lines = read_text(path).split("\n")  # not splitlines(): U+0085 ends a line there
+    text = read_text(path)
+    check_line_count(text, text.count("\n"), path)
+    lines = text.split("\n")  # not splitlines(): U+0085 ends a line there
     has_header = lines[0].startswith(_HEADER)
     if not lines[-1]:
         del lines[-1]
@@ -69,7 +71,9 @@ def read_merges_txt(path: Path) -> tuple[list[tuple[bytes, bytes]], int]:
     for number, line in enumerate(lines[first - 1 :], start=first):
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
-            raise FormatError(f"{path}: line {number}: must be two parts and a space between, not {line!r}")
+            raise FormatError(
+                f"{path}: line {number}: must be two parts and a space between, not {line[:60]!r}"
+            )
         if line.endswith("\r"):
             raise FormatError(f"{path}: line {number}: ends in CR LF; give the file Unix line ends")
         found += parts

@@ -8,14 +8,16 @@ in bpenb.json beside it.
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bpenb.errors import FormatError
-from bpenb.formats.boundaries import self_made_ids
+from bpenb.formats.hf_added import added_tokens, check_flags, parse_added_tokens
 from bpenb.formats.hf_split import parse_pre_tokenizer, pre_tokenizer
 from bpenb.formats.json_lines import object_lines, pair_lines
-from bpenb.formats.reading import checked_id, expect, model_errors, warn_missing_bytes
+from bpenb.formats.reading import expect, model_errors, warn_missing_bytes
 from bpenb.formats.token_strings import (
     merges_to_strings,
     parse_merges,
@@ -23,6 +25,7 @@ from bpenb.formats.token_strings import (
     vocab_to_strings,
 )
 from bpenb.model import UNKNOWN, BPEModel
+from bpenb.traits import NFC, Traits
 
 __all__ = ["parse_tokenizer_json", "tokenizer_json"]
 
@@ -33,7 +36,7 @@ _MODEL_OFF: dict[str, tuple[Any, ...]] = {
     "end_of_word_suffix": (None, ""),
     "byte_fallback": (None, False),
 }
-_ADDED_TOKEN_OFF = ("single_word", "lstrip", "rstrip")
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 
 
 def tokenizer_json(model: BPEModel) -> bytes:
@@ -42,18 +45,16 @@ def tokenizer_json(model: BPEModel) -> bytes:
     Raises:
         OutputError: one string would have two ids.
     """
-    off = dict.fromkeys((*_ADDED_TOKEN_OFF, "normalized"), False)
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    added = sorted((token_id, name) for name, token_id in model.special_tokens.items())
+    traits = model.traits
     document: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": i, "content": name, **off, "special": True} for i, name in added],
-        "normalizer": None,
+        "added_tokens": added_tokens(model.special_tokens, traits.flags),
+        "normalizer": {"type": traits.normalizer} if traits.normalizer else None,
         "pre_tokenizer": pre_tokenizer(model.pattern),
-        "post_processor": byte_level,
-        "decoder": byte_level,
+        "post_processor": json.loads(traits.post_processor) if traits.post_processor else _BYTE_LEVEL,
+        "decoder": _BYTE_LEVEL,
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -62,7 +63,7 @@ def tokenizer_json(model: BPEModel) -> bytes:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
+            "ignore_merges": traits.ignore_merges,
             "vocab": {},
             "merges": [],
         },
@@ -91,9 +92,9 @@ def parse_tokenizer_json(document: Any, path: Path) -> BPEModel:
     for key, off in _MODEL_OFF.items():
         if model.get(key) not in off:
             raise FormatError(f"{path}: model.{key} is {model[key]!r}, which is not supported")
-    if top.get("normalizer") not in (None, {"type": "Sequence", "normalizers": []}):
-        raise FormatError(f"{path}: a normalizer is not supported: it changes the text")
-    special_ids = _parse_added_tokens(top.get("added_tokens") or [], path)
+    normalizer = _parse_normalizer(top.get("normalizer"), path)
+    special_ids, flags = parse_added_tokens(top.get("added_tokens") or [], path)
+    check_flags(special_ids, flags, normalizer, path)
     parsed = parse_vocab(model.get("vocab"), special_ids, path, "model.vocab")
     for name, token_id in parsed.special_ids.items():
         if special_ids[name] != token_id:
@@ -104,24 +105,45 @@ def parse_tokenizer_json(document: Any, path: Path) -> BPEModel:
     with model_errors(path):
         pattern = parse_pre_tokenizer(top.get("pre_tokenizer"), path)
         bpe_model = BPEModel.from_ids(parsed.ordinary, merges, special_ids, pattern, ties=UNKNOWN)
-    if model.get("ignore_merges"):
-        _check_merges_suffice(bpe_model, path)
-    return warn_missing_bytes(bpe_model, path)
+    ignore_merges = expect(model.get("ignore_merges", False), bool, path, "model.ignore_merges")
+    traits = Traits(ignore_merges, normalizer, flags, _kept_post_processor(top.get("post_processor")))
+    _warn_of_losses(top, traits, path)
+    return warn_missing_bytes(replace(bpe_model, traits=traits), path)
 
 
-def _parse_added_tokens(rows: Any, path: Path) -> dict[str, int]:
-    special_ids: dict[str, int] = {}
-    for n, row in enumerate(expect(rows, list, path, "added_tokens")):
-        place = f"added_tokens[{n}]"
-        token = expect(row, dict, path, place)
-        content = expect(token.get("content"), str, path, f"{place}.content")
-        for key in _ADDED_TOKEN_OFF:
-            if token.get(key, False) is not False:
-                raise FormatError(f"{path}: {place} ({content!r}): {key} is not supported")
-        if content in special_ids:
-            raise FormatError(f"{path}: {place}: the token {content!r} once more")
-        special_ids[content] = checked_id(token.get("id"), path, f"{place}.id")
-    return special_ids
+def _parse_normalizer(found: Any, path: Path) -> str | None:
+    """Return NFC, or None.
+
+    Raises:
+        FormatError: any other; the message names it.
+    """
+    if found is None:
+        return None
+    row = expect(found, dict, path, "normalizer")
+    if row.get("type") == "Sequence":
+        rows = expect(row.get("normalizers"), list, path, "normalizer.normalizers")
+        names = {_parse_normalizer(part, path) for part in rows} - {None}
+        return names.pop() if names else None
+    if row.get("type") != NFC:
+        raise FormatError(
+            f"{path}: normalizer {row.get('type')!r} is not supported: it changes the text; {NFC} alone is"
+        )
+    return NFC
+
+
+def _kept_post_processor(found: Any) -> str | None:
+    return None if found == _BYTE_LEVEL else json.dumps(found, ensure_ascii=False)
+
+
+def _warn_of_losses(top: dict[str, Any], traits: Traits, path: Path) -> None:
+    if traits.normalizer:
+        warnings.warn(
+            f"{path}: the normalizer {NFC} is applied to every text, so the decoded text may be another one",
+            stacklevel=3,
+        )
+    for key in ("truncation", "padding"):
+        if top.get(key) is not None:
+            warnings.warn(f"{path}: {key} is left out: ids are those of the whole text", stacklevel=3)
 
 
 def _parse_merges(rows: Any, path: Path) -> list[tuple[bytes, bytes]]:
@@ -134,14 +156,3 @@ def _parse_merges(rows: Any, path: Path) -> list[tuple[bytes, bytes]]:
             raise FormatError(f"{path}: {place} must be two parts, not {row!r}")
         found += parts
     return parse_merges(found, path, "model.merges[{}]".format)
-
-
-def _check_merges_suffice(model: BPEModel, path: Path) -> None:
-    """`ignore_merges` takes a pretoken that is in the vocab as it is: the same, if its merges make it."""
-    vocab = model.ordinary_vocab()
-    strange = vocab.keys() - self_made_ids(model)
-    if strange:
-        raise FormatError(
-            f"{path}: model.ignore_merges is not supported here: token {min(strange)} "
-            f"({vocab[min(strange)]!r}) is not what its own bytes merge to"
-        )

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from bpenb.errors import FormatError
 from bpenb.formats.reading import expect
-from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
+from bpenb.patterns import PATTERNS, THEN, SplitPattern, resolve_pattern
 
 __all__ = ["parse_pre_tokenizer", "pre_tokenizer", "warn_if_cut_differently"]
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
-# Other spellings in published files, of patterns that we have a name for. The contractions are
-# the same strings; the order of alternatives of which none begins another changes nothing.
-_CONTRACTIONS = {
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|": "'(?i:[sdmt]|ll|ve|re)|",
-    "'s|'t|'re|'ve|'m|'ll|'d|": "'(?:[sdmt]|ll|ve|re)|",
-}
+# Oniguruma reads `{1,3}+` as a group that repeats; `regex` as a quantifier that gives nothing back.
+_REPEATED_RANGE = re.compile(r"(\\[pP]\{\w+\}|\[[^][\\]*\]|\\?\w)(\{\d*,?\d*\})\+")
 
 _SAMPLE = (
     "It's 1234567 times IT'S'll don'T’s x'ſa café e\u0301 Ångström  \n\n  next\r\n\r\nline\t\ttab \n"
@@ -34,8 +32,11 @@ def pre_tokenizer(pattern: SplitPattern) -> dict[str, Any]:
     """Return the pre_tokenizer that cuts as a split pattern does."""
     if pattern.regex == PATTERNS["gpt2"]:
         return {**_BYTE_LEVEL, "use_regex": True}  # the pattern is built in there
-    split = {"type": "Split", "pattern": {"Regex": pattern.regex}, "behavior": "Isolated", "invert": False}
-    return {"type": "Sequence", "pretokenizers": [split, {**_BYTE_LEVEL, "use_regex": False}]}
+    splits = [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+        for regex in pattern.stages
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, {**_BYTE_LEVEL, "use_regex": False}]}
 
 
 def parse_pre_tokenizer(found: Any, path: Path) -> SplitPattern:
@@ -49,39 +50,44 @@ def parse_pre_tokenizer(found: Any, path: Path) -> SplitPattern:
     if steps.get("type") == "Sequence":
         rows = expect(steps.get("pretokenizers"), list, path, "pre_tokenizer.pretokenizers")
     kinds = [expect(row, dict, path, "a pre_tokenizer").get("type") for row in rows]
-    if kinds not in (["ByteLevel"], ["Split", "ByteLevel"]):
+    strange = [kind for kind in kinds if kind not in ("Split", "Digits", "ByteLevel")]
+    if strange or kinds.count("ByteLevel") != 1 or kinds[-1] != "ByteLevel":
         raise FormatError(
-            f"{path}: pre_tokenizer {kinds} is not supported; there must be a ByteLevel, "
-            "or a Split and a ByteLevel"
+            f"{path}: pre_tokenizer {kinds} is not supported; there must be a ByteLevel, and before it "
+            "nothing but Splits and Digits"
         )
     byte_level = rows[-1]
     if byte_level.get("add_prefix_space", True):
         raise FormatError(f"{path}: pre_tokenizer.add_prefix_space is not supported: it changes the text")
-    if byte_level.get("use_regex", True) is not (len(rows) == 1):
-        raise FormatError(f"{path}: pre_tokenizer must cut once: by use_regex, or by a Split before it")
-    return resolve_pattern("gpt2") if len(rows) == 1 else _parse_split(rows[0], path)
+    uses_regex = expect(byte_level.get("use_regex", True), bool, path, "pre_tokenizer.use_regex")
+    regexes = [_parse_split(row, path) for row in rows[:-1]] + [PATTERNS["gpt2"]] * uses_regex
+    if not regexes:
+        raise FormatError(f"{path}: pre_tokenizer must cut: by use_regex, or by a Split before it")
+    return resolve_pattern(THEN.join(regexes))
 
 
-def _parse_split(split: dict[str, Any], path: Path) -> SplitPattern:
-    regex = expect(split.get("pattern"), dict, path, "pre_tokenizer.pattern").get("Regex")
-    regex = expect(regex, str, path, "pre_tokenizer.pattern.Regex")
-    pattern = _known_spelling(regex)
-    behavior = (split.get("behavior"), split.get("invert", False))
+def _parse_split(row: dict[str, Any], path: Path) -> str:
+    """Return the regex of a Split, or of Digits."""
+    if row.get("type") == "Digits":
+        single = expect(row.get("individual_digits", False), bool, path, "pre_tokenizer.individual_digits")
+        return r"\p{N}" if single else r"\p{N}+"
+    found = expect(row.get("pattern"), dict, path, "pre_tokenizer.pattern")
+    if "String" in found:
+        regex = re.escape(expect(found["String"], str, path, "pre_tokenizer.pattern.String"))
+    else:
+        regex = expect(found.get("Regex"), str, path, "pre_tokenizer.pattern.Regex")
+        regex = _REPEATED_RANGE.sub(r"(?:\1\2)+", regex)
+    if not regex or THEN in regex:
+        raise FormatError(f"{path}: pre_tokenizer.pattern {regex!r} is not supported")
+    behavior = (row.get("behavior"), row.get("invert", False))
     # Without the text between matches, the known patterns are the same: they match everything.
-    if behavior != ("Isolated", False) and not (pattern.name and behavior == ("Removed", True)):
+    if behavior != ("Isolated", False) and not (
+        behavior == ("Removed", True) and resolve_pattern(regex).name is not None
+    ):
         raise FormatError(
             f"{path}: pre_tokenizer's behavior {behavior[0]!r} with invert {behavior[1]!r} is not supported"
         )
-    return pattern
-
-
-def _known_spelling(regex: str) -> SplitPattern:
-    for theirs, ours in _CONTRACTIONS.items():
-        if regex.startswith(theirs):
-            respelled = ours + regex.removeprefix(theirs)
-            if respelled in PATTERNS.values():
-                return resolve_pattern(respelled)
-    return resolve_pattern(regex)
+    return regex
 
 
 def warn_if_cut_differently(pattern: SplitPattern) -> None:
@@ -98,12 +104,13 @@ def warn_if_cut_differently(pattern: SplitPattern) -> None:
         _warn("was not compared with ours: tokenizers is not installed")
         return
     try:
-        split = pre_tokenizers.Split(Regex(pattern.regex), "isolated")
+        splits = [pre_tokenizers.Split(Regex(regex), "isolated") for regex in pattern.stages]
+        split = pre_tokenizers.Sequence(splits)
         theirs = [pretoken for pretoken, _ in split.pre_tokenize_str(_SAMPLE)]
     except Exception as error:
         _warn(f"fails: {error}")
         return
-    if theirs != _pretokens(pattern.regex, _SAMPLE):
+    if theirs != _pretokens(pattern.stages, _SAMPLE):
         _warn("differs from ours on a sample; load the folder with bpenb instead")
 
 
@@ -111,13 +118,20 @@ def _warn(what: str) -> None:
     warnings.warn(f"tokenizer.json: how tokenizers cuts text by your regex {what}", stacklevel=5)
 
 
-def _pretokens(pattern: str, text: str) -> list[str]:
+def _pretokens(stages: Iterable[str], text: str) -> list[str]:
+    pretokens = [text]
+    for stage in stages:
+        pretokens = [cut for pretoken in pretokens for cut in _cuts(stage, pretoken)]
+    return pretokens
+
+
+def _cuts(pattern: str, text: str) -> Iterator[str]:
     import regex
 
-    pretokens: list[str] = []
     position = 0
     for match in regex.finditer(pattern, text, flags=regex.V0):
         if match.end() > match.start():
-            pretokens += [text[position : match.start()], match.group()]
+            yield from filter(None, (text[position : match.start()], match.group()))
             position = match.end()
-    return [pretoken for pretoken in [*pretokens, text[position:]] if pretoken]
+    if position < len(text):
+        yield text[position:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from bpenb._vocab_checks import checked_special_names
@@ -12,10 +13,12 @@ from bpenb.formats import gpt2_files
 from bpenb.formats.folder import MERGES, SETTINGS, TOKENIZER, VOCAB, read_folder, settled_folder
 from bpenb.formats.hf_json import parse_tokenizer_json
 from bpenb.formats.reading import model_errors, read_json, warn_missing_bytes
+from bpenb.formats.reencoding import find_not_reencoded
 from bpenb.formats.settings import read_settings
 from bpenb.formats.tiktoken_file import read_tiktoken, recover_merges
 from bpenb.model import UNKNOWN, BPEModel
 from bpenb.patterns import DEFAULT_PATTERN, SplitPattern, resolve_pattern
+from bpenb.traits import Traits
 
 __all__ = ["load_model", "load_vocab_merges"]
 
@@ -99,6 +102,7 @@ def _load_file(path: Path, pattern: SplitPattern | None) -> BPEModel:
 
 def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
     special_ids: dict[str, int] = {}
+    traits = Traits()
     ties = engine = unicode_version = UNKNOWN
     roles: dict[str, str] = {}
     pad_multiple = 1
@@ -107,11 +111,18 @@ def _load_tiktoken(path: Path, pattern: SplitPattern | None) -> BPEModel:
         special_ids, pattern = settings.special_tokens, settings.pattern
         ties, engine, unicode_version = settings.ties, settings.engine, settings.unicode_version
         roles, pad_multiple = settings.roles, settings.pad_multiple
+        traits = settings.traits
     if pattern is None:
-        raise FormatError(f"{path}: a .tiktoken file does not tell its split pattern; pass pattern=")
+        raise FormatError(
+            f"{path}: a .tiktoken file does not tell its split pattern; give it (pattern=, or "
+            "bpenb convert --pattern)"
+        )
     vocab = read_tiktoken(path)
     with model_errors(path):
         merges = recover_merges(vocab)
         model = BPEModel.from_ids(vocab, merges, special_ids, pattern, ties, engine, unicode_version)
         model = model.with_roles(roles, pad_multiple)
-    return warn_missing_bytes(model, path)
+    wrong = find_not_reencoded(model)
+    if wrong is not None:
+        raise FormatError(f"{path}: token {wrong} ({vocab[wrong]!r}) is not what its own bytes merge to")
+    return warn_missing_bytes(replace(model, traits=traits), path)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bpenb._arrays import NO_TOKEN
+from bpenb._vocab_checks import MAX_IDS
 from bpenb.errors import BpenbError, FormatError
 from bpenb.model import BPEModel, MergeError
 
 __all__ = [
+    "check_line_count",
     "checked_id",
     "expect",
     "model_errors",
@@ -24,8 +26,10 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer"}
+_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer",
+                                bool: "true or false"}  # fmt: skip
 _BOM = b"\xef\xbb\xbf"
+_MUCH = 1 << 20  # characters
 
 
 def read_bytes(path: Path) -> bytes:
@@ -54,6 +58,18 @@ def read_text(path: Path) -> str:
         raise FormatError(f"{path}: line {line}: not valid UTF-8") from error
 
 
+def check_line_count(data: bytes | str, n_lines: int, path: Path) -> None:
+    """Refuse a text of more lines than a vocab has ids, before it becomes a list of them.
+
+    Raises:
+        FormatError: the message tells how many lines there are.
+    """
+    if len(data) > MAX_IDS and n_lines > MAX_IDS:
+        raise FormatError(
+            f"{path}: not a tokenizer's file: it has {n_lines} lines; ids are 0 to {MAX_IDS - 1}"
+        )
+
+
 def read_json(path: Path) -> Any:
     """Return what a JSON file holds; a key that stands twice in one object is an error.
 
@@ -64,13 +80,18 @@ def read_json(path: Path) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
             raise FormatError(f"{path}: key {twice!r} stands twice in one object")
         return found
 
+    text = read_text(path)
+    if len(text) > _MUCH and not text.startswith("{"):  # else a gigabyte of numbers would become objects
+        raise FormatError(
+            f"{path}: line 1: not a tokenizer's JSON: it must begin with '{{', not {text[:20]!r}"
+        )
     try:
-        return json.loads(read_text(path), object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise FormatError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except RecursionError:
@@ -86,7 +107,7 @@ def expect(value: Any, kind: type[_T], path: Path, key: str) -> _T:
 
     Args:
         value: as read.
-        kind: dict, list, str or int.
+        kind: dict, list, str, int or bool.
         path: the file, for messages.
         key: where in it the value stands, for messages.
 

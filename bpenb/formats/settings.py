@@ -12,11 +12,12 @@ from bpenb.errors import FormatError
 from bpenb.formats.reading import checked_id, expect, model_errors, read_json
 from bpenb.model import BPEModel
 from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
+from bpenb.traits import NFC, TokenFlags, Traits
 
 __all__ = ["FORMAT_NAME", "FORMAT_VERSION", "Settings", "read_settings", "settings_json"]
 
 FORMAT_NAME = "bpenb tokenizer"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 knows of no traits, and is written where there are none: older releases read it
 
 
 class Settings(NamedTuple):
@@ -30,6 +31,7 @@ class Settings(NamedTuple):
         n_vocab, n_merges: to tell a file that was cut short.
         roles: the special token of each role that was named.
         pad_multiple: what the vocab of a model is padded to a multiple of.
+        traits: what it does besides cutting and merging.
     """
 
     pattern: SplitPattern
@@ -41,13 +43,15 @@ class Settings(NamedTuple):
     n_merges: int
     roles: dict[str, str]
     pad_multiple: int
+    traits: Traits
 
 
 def settings_json(model: BPEModel) -> bytes:
     """Return the contents of bpenb.json."""
+    traits = model.traits.to_json()
     document = {
         "format": FORMAT_NAME,
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION if traits else 1,
         "bpenb_version": bpenb.__version__,
         "pattern": {"name": model.pattern.name, "regex": model.pattern.regex},
         "ties": model.ties,
@@ -59,7 +63,7 @@ def settings_json(model: BPEModel) -> bytes:
         "padded_vocab_size": model.padded_vocab_size,
         "special_tokens": [{"token": name, "id": i} for name, i in model.special_tokens.items()],
         "roles": dict(model.roles),
-    }
+    } | ({"traits": traits} if traits else {})
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
@@ -73,10 +77,10 @@ def read_settings(path: Path) -> Settings:
     if top.get("format") != FORMAT_NAME:
         raise FormatError(f"{path}: format must be {FORMAT_NAME!r}, not {top.get('format')!r}")
     version = expect(top.get("format_version"), int, path, "format_version")
-    if version != FORMAT_VERSION:
+    if not 1 <= version <= FORMAT_VERSION:
         raise FormatError(
             f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads "
-            f"version {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}"
+            f"versions 1 to {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}"
         )
     special_tokens = _parse_specials(top.get("special_tokens"), path)
     multiple = top.get("pad_vocab_to_multiple", 1)  # this and the roles: not in older files
@@ -93,7 +97,39 @@ def read_settings(path: Path) -> Settings:
         n_merges=checked_id(top.get("n_merges"), path, "n_merges"),
         roles=roles,
         pad_multiple=pad_multiple,
+        traits=_parse_traits(top.get("traits", {}), path),
     )
+
+
+def _parse_traits(found: Any, path: Path) -> Traits:
+    row = expect(found, dict, path, "traits")
+    normalizer, post_processor = row.get("normalizer"), row.get("post_processor")
+    if normalizer not in (None, NFC):
+        raise FormatError(f"{path}: traits.normalizer is {normalizer!r}; only {NFC} is known")
+    flags = {}
+    for name, given in expect(row.get("flags", {}), dict, path, "traits.flags").items():
+        changed = expect(given, dict, path, f"traits.flags of {name!r}")
+        unknown = changed.keys() - set(TokenFlags._fields)
+        if unknown:
+            raise FormatError(f"{path}: traits.flags of {name!r}: unknown flag {min(unknown)!r}")
+        flags[name] = TokenFlags(
+            **{k: expect(v, bool, path, f"flag {k} of {name!r}") for k, v in changed.items()}
+        )
+    return Traits(
+        ignore_merges=expect(row.get("ignore_merges", False), bool, path, "traits.ignore_merges"),
+        normalizer=normalizer,
+        flags=flags,
+        post_processor=None if post_processor is None else _json_text(post_processor, path),
+    )
+
+
+def _json_text(found: Any, path: Path) -> str:
+    text = expect(found, str, path, "traits.post_processor")
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        raise FormatError(f"{path}: traits.post_processor is not JSON") from None
+    return text
 
 
 def _parse_pattern(found: Any, path: Path) -> SplitPattern:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bpenb.errors import FormatError, ModelError, OutputError
 from bpenb.formats.boundaries import boundary_holds, byte_age, self_made_ids
-from bpenb.formats.reading import read_bytes
+from bpenb.formats.reading import check_line_count, read_bytes
 from bpenb.model import BPEModel
 
 __all__ = ["read_tiktoken", "recover_merges", "tiktoken_file"]
@@ -54,7 +54,9 @@ def read_tiktoken(path: Path) -> dict[int, bytes]:
     """
     tokens: dict[int, bytes] = {}
     line_of: dict[bytes, int] = {}
-    lines = read_bytes(path).split(b"\n")
+    data = read_bytes(path)
+    check_line_count(data, data.count(b"\n"), path)
+    lines = data.split(b"\n")
     if not lines[-1]:
         del lines[-1]
     for number, line in enumerate(lines, start=1):

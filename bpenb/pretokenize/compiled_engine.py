@@ -18,7 +18,14 @@ from bpenb.patterns import PATTERNS, SplitPattern
 from bpenb.pretokenize.classes import UNICODE_VERSION, class_table
 from bpenb.pretokenize.planes import N_PLANES, PADDING, START, Planes, fill_planes
 from bpenb.pretokenize.scan_cl100k import MARKS_ARE_LETTERS, MARKS_ARE_OTHER, scan_cl100k, split_numbers
-from bpenb.pretokenize.scan_masks import FOLD, NO_FOLD, scan_gpt2, scan_whitespace, split_contractions
+from bpenb.pretokenize.scan_masks import (
+    ASCII_FOLD,
+    FOLD,
+    NO_FOLD,
+    scan_gpt2,
+    scan_whitespace,
+    split_contractions,
+)
 from bpenb.pretokenize.scan_o200k import join_contractions, split_cases, walk_hard_places
 from bpenb.pretokenize.segments import SegmentFinder, find_segments, set_breaks
 from bpenb.pretokenize.starts import list_ends
@@ -91,21 +98,24 @@ def _gpt2(buffer: ScanBuffer, segments: Int64Array) -> None:
     split_contractions(buffer.text, buffer.planes, buffer.n_blocks, NO_FOLD)
 
 
-def _cl100k(longest_number: int) -> Scan:
+def _cl100k(longest_number: int, fold: int = FOLD) -> Scan:
     def scan(buffer: ScanBuffer, segments: Int64Array) -> None:
         scan_cl100k(buffer.planes, buffer.n_blocks, MARKS_ARE_OTHER)
         split_numbers(buffer.planes, buffer.n_blocks, longest_number)
-        split_contractions(buffer.text, buffer.planes, buffer.n_blocks, FOLD)
+        split_contractions(buffer.text, buffer.planes, buffer.n_blocks, fold)
 
     return scan
 
 
-def _o200k(buffer: ScanBuffer, segments: Int64Array) -> None:
-    scan_cl100k(buffer.planes, buffer.n_blocks, MARKS_ARE_LETTERS)
-    split_numbers(buffer.planes, buffer.n_blocks, 3)
-    split_cases(buffer.planes, buffer.n_blocks)
-    join_contractions(buffer.text, buffer.planes, buffer.n_blocks)
-    walk_hard_places(buffer.text, buffer.planes, segments)
+def _o200k(fold: int = FOLD) -> Scan:
+    def scan(buffer: ScanBuffer, segments: Int64Array) -> None:
+        scan_cl100k(buffer.planes, buffer.n_blocks, MARKS_ARE_LETTERS)
+        split_numbers(buffer.planes, buffer.n_blocks, 3)
+        split_cases(buffer.planes, buffer.n_blocks)
+        join_contractions(buffer.text, buffer.planes, buffer.n_blocks, fold)
+        walk_hard_places(buffer.text, buffer.planes, segments, fold)
+
+    return scan
 
 
 _SCANS: dict[str, Scan] = {
@@ -114,14 +124,21 @@ _SCANS: dict[str, Scan] = {
     "llama3": _cl100k(3),
     "qwen2": _cl100k(1),
     "nanochat": _cl100k(2),
-    "o200k": _o200k,
+    "o200k": _o200k(),
     "whitespace": _whitespace,
+}
+_ASCII_SCANS: dict[str, Scan] = {
+    "cl100k": _cl100k(3, ASCII_FOLD),
+    "llama3": _cl100k(3, ASCII_FOLD),
+    "qwen2": _cl100k(1, ASCII_FOLD),
+    "nanochat": _cl100k(2, ASCII_FOLD),
+    "o200k": _o200k(ASCII_FOLD),
 }
 
 
 def is_known(pattern: SplitPattern) -> bool:
     """Tell whether the compiled engine runs a pattern."""
-    return pattern.name in _SCANS and PATTERNS[pattern.name] == pattern.regex
+    return pattern.is_ascii_case or (pattern.name in _SCANS and PATTERNS[pattern.name] == pattern.regex)
 
 
 class CompiledEngine:
@@ -151,7 +168,7 @@ class CompiledEngine:
             )
         assert pattern.name is not None
         self.pattern_name = pattern.name
-        self._scan = _SCANS[pattern.name]
+        self._scan = (_ASCII_SCANS if pattern.is_ascii_case else _SCANS)[pattern.name]
         self._finder = SegmentFinder(special_tokens)
         self._classes = class_table()
         self._kept = threading.local()

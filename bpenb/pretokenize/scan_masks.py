@@ -29,6 +29,7 @@ from bpenb.pretokenize.planes import (
 )
 
 __all__ = [
+    "ASCII_FOLD",
     "FOLD",
     "NO_FOLD",
     "contraction_length",
@@ -39,7 +40,7 @@ __all__ = [
 
 # mypy: disable-error-code="no-untyped-def"
 
-NO_FOLD, FOLD = 0, 32  # 32: the bit between upper and lower case
+NO_FOLD, ASCII_FOLD, FOLD = 0, 32, 96  # 32: the bit between upper and lower case; 64: U+017F too
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -119,7 +120,7 @@ def split_contractions(text, planes, n_blocks, fold):
     """Let a pretoken start behind each contraction whose apostrophe is a start, and none in it.
 
     planes : START as `scan_gpt2` or `scan_cl100k` left it
-    fold   : FOLD or NO_FOLD, as in `contraction_length`
+    fold   : FOLD, ASCII_FOLD or NO_FOLD, as in `contraction_length`
     O(n_blocks + apostrophes)
     """
     for k in range(n_blocks):
@@ -143,18 +144,20 @@ def has_break(planes, i):
 def contraction_length(text, planes, i, fold):
     """Return the bytes of `[sdmt]|ll|ve|re` behind the apostrophe at byte i, or 0.
 
-    fold : NO_FOLD, or FOLD for `(?i:…)`, where upper case counts, and U+017F (two bytes) as `s`
+    fold : NO_FOLD; ASCII_FOLD, where upper case counts; or FOLD for `(?i:…)`, where U+017F (two bytes)
+           counts as `s` as well
     """
     if has_break(planes, i + 1):
         return 0
-    a = text[i + 1] | fold
+    case = fold & ASCII_FOLD
+    a = text[i + 1] | case
     if a == 115 or a == 100 or a == 109 or a == 116:  # s d m t
         return 1
     if has_break(planes, i + 2):
         return 0
     if fold == FOLD and text[i + 1] == 0xC5 and text[i + 2] == 0xBF:
         return 2
-    b = text[i + 2] | fold
+    b = text[i + 2] | case
     if (a == 108 and b == 108) or (b == 101 and (a == 118 or a == 114)):  # ll ve re
         return 2
     return 0

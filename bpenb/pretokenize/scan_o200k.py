@@ -22,7 +22,7 @@ import numpy as np
 from bpenb._intrinsics import trailing_zeros
 from bpenb._jit import helper, kernel
 from bpenb.pretokenize.planes import APOSTROPHE, BREAK, HARD, LETTER, LOWER, MARK, START, UPPER
-from bpenb.pretokenize.scan_masks import FOLD, after, contraction_length, has_break, set_start
+from bpenb.pretokenize.scan_masks import after, contraction_length, has_break, set_start
 from bpenb.pretokenize.walk_o200k import has, pretoken_end
 
 __all__ = ["join_contractions", "split_cases", "walk_hard_places"]
@@ -62,10 +62,11 @@ def split_cases(planes, n_blocks):
 
 
 @kernel
-def join_contractions(text, planes, n_blocks):
+def join_contractions(text, planes, n_blocks, fold):
     """Let no pretoken start in a contraction that follows a word, but one behind it.
 
     planes : START as `split_cases` left it; HARD is added to
+    fold   : FOLD or ASCII_FOLD, as in `contraction_length`
     O(n_blocks + apostrophes)
     """
     last_end = np.int64(-1)
@@ -77,7 +78,7 @@ def join_contractions(text, planes, n_blocks):
             if i == 0 or i == last_end or has_break(planes, i):
                 continue
             if has(planes, LETTER, i - 1) or has(planes, MARK, i - 1):
-                length = contraction_length(text, planes, i, FOLD)
+                length = contraction_length(text, planes, i, fold)
                 if length > 0:
                     last_end = i + 1 + length
                     clear_starts(planes, i, last_end)
@@ -108,11 +109,11 @@ def start_before(planes, i, low):
 
 
 @helper
-def walk(text, planes, i, hard, end):
+def walk(text, planes, i, hard, end, fold):
     """Walk from the pretoken that starts at i until the masks have told the same twice, behind `hard`."""
     agreed = 0
     while i < end and agreed < 2:
-        stop = pretoken_end(text, planes, i, end)
+        stop = pretoken_end(text, planes, i, end, fold)
         clear_starts(planes, i + 1, stop)
         if stop < end:
             agreed = agreed + 1 if stop > hard and has(planes, START, stop) else 0
@@ -122,11 +123,12 @@ def walk(text, planes, i, hard, end):
 
 
 @kernel
-def walk_hard_places(text, planes, segments):
+def walk_hard_places(text, planes, segments, fold):
     """Walk around the HARD places of every segment.
 
     planes   : START and HARD as `join_contractions` left them
     segments : int64[n, ≥ 2]
+    fold     : FOLD or ASCII_FOLD, as in `contraction_length`
     O(n_blocks + bytes around hard places)
     """
     for s in range(segments.shape[0]):
@@ -140,4 +142,4 @@ def walk_hard_places(text, planes, segments):
                 if low <= hard < end:
                     # The last but one: whether the last one is a start may depend on the hard place.
                     last = start_before(planes, hard + 1, low)
-                    low = walk(text, planes, start_before(planes, last, low), hard, end)
+                    low = walk(text, planes, start_before(planes, last, low), hard, end, fold)

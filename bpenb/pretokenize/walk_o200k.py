@@ -28,7 +28,7 @@ from bpenb.pretokenize.planes import (
     WHITESPACE,
     run_end,
 )
-from bpenb.pretokenize.scan_masks import FOLD, contraction_length
+from bpenb.pretokenize.scan_masks import contraction_length
 
 __all__ = ["has", "pretoken_end"]
 
@@ -80,10 +80,10 @@ def word_end(planes, start, end, lone_mark_end):
 
 
 @helper
-def with_contraction(text, planes, i, end):
+def with_contraction(text, planes, i, end, fold):
     """Return the end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)?` at byte i."""
     if i < end and has(planes, APOSTROPHE, i):
-        length = contraction_length(text, planes, i, FOLD)
+        length = contraction_length(text, planes, i, fold)
         if length > 0:
             return i + 1 + length
     return i
@@ -123,7 +123,7 @@ def whitespace_end(planes, i, end):
 
 
 @helper
-def pretoken_end(text, planes, i, end):
+def pretoken_end(text, planes, i, end, fold):
     """Return the end of the pretoken that starts at byte i."""
     letter = has(planes, LETTER, i)
     number = has(planes, NUMBER, i)
@@ -132,9 +132,11 @@ def pretoken_end(text, planes, i, end):
         # `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?` and the same with U+L*, with a leader
         first = character_end(planes, i)
         if first < end and (has(planes, LETTER, first) or has(planes, MARK, first)):
-            return with_contraction(text, planes, word_end(planes, first, end, first if mark else 0), end)
+            return with_contraction(
+                text, planes, word_end(planes, first, end, first if mark else 0), end, fold
+            )
     if letter or mark:  # … and without one
-        return with_contraction(text, planes, word_end(planes, i, end, 0), end)
+        return with_contraction(text, planes, word_end(planes, i, end, 0), end, fold)
     if number:  # `\p{N}{1,3}`
         n = 0
         while i < end and n < 3 and has(planes, NUMBER, i):

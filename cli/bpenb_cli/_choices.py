@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "TokenFiles", "Utf8Errors"]
+__all__ = ["Engine", "ExportKind", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "TokenFiles",
+           "Utf8Errors"]  # fmt: skip
 
 
 class ProgressStyle(StrEnum):
@@ -61,6 +62,16 @@ class TokenFiles(StrEnum):
     LLMC = "llmc"
     MEGATRON = "megatron"
     DATATROVE = "datatrove"
+
+
+class ExportKind(StrEnum):
+    """Whose files a tokenizer is written as."""
+
+    BPENB = "bpenb"
+    HF = "hf"
+    GPT2 = "gpt2"
+    TIKTOKEN = "tiktoken"
+    GGUF = "gguf"
 
 
 class Ties(StrEnum):

@@ -11,6 +11,7 @@ import bpenb
 import pytest
 import typer.main
 from bpenb.counting import EngineOption, PoolOption
+from bpenb.formats import EXPORT_KINDS
 from bpenb.training import TIE_MODES
 from tests.cli.running import Result, command, environment
 
@@ -21,6 +22,7 @@ COMMANDS = (
     "train",
     "encode",
     "decode",
+    "convert",
     "count",
     "merge-counts",
     "inspect",
@@ -107,6 +109,7 @@ def test_help_is_quick() -> None:
 
 def test_choices_are_those_of_the_rooms() -> None:
     assert {ties.value for ties in _choices.Ties} == set(TIE_MODES)
+    assert tuple(kind.value for kind in _choices.ExportKind) == EXPORT_KINDS
     assert tuple(engine.value for engine in _choices.Engine) == get_args(EngineOption)
     assert tuple(pool.value for pool in _choices.Pool) == get_args(PoolOption)
 

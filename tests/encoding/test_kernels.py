@@ -24,6 +24,7 @@ from bpenb.encoding.encode_words import (
 )
 from bpenb.encoding.merge_scratch import make_scratch
 from bpenb.encoding.pair_table import MAX_TOKENS, NO_MERGE, PairTable, find_pair, make_pair_table
+from bpenb.encoding.whole_words import make_whole_words
 from bpenb.encoding.word_cache import grow_word_cache, make_word_cache
 from bpenb.pretokenize.planes import PADDING
 from hypothesis import given, settings
@@ -81,6 +82,7 @@ def run(
         byte_ids,
         byte_pairs_of(byte_ids, pairs),
         pairs,
+        make_whole_words({}),
         make_word_cache(n_rows, 1 << 11),
         make_scratch(1, short_word),
         np.zeros((QUEUE_ROWS, 4), dtype=np.uint64),

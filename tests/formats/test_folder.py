@@ -16,8 +16,8 @@ from bpenb.model import BPEModel
 from hypothesis import given, settings
 from tests.formats.models import BYTES, EOT, FROM_A_FILE, facts, models, trained
 
-FILES = ["bpenb.json", "merges.txt", "tokenizer.json", "tokenizer.tiktoken", "tokenizer_config.json",
-         "vocab.json"]  # fmt: skip
+FILES = ["bpenb.json", "merges.txt", "token_bytes.npy", "tokenizer.json", "tokenizer.tiktoken",
+         "tokenizer_config.json", "vocab.json"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -381,7 +381,11 @@ def changed(folder: Path, key: str, value: Any) -> None:
     ("key", "value", "message"),
     [
         ("format", "else", "bpenb.json: format must be 'bpenb tokenizer', not 'else'"),
-        ("format_version", 2, r"bpenb.json: format version 2 is not known to .*, which reads version 1"),
+        (
+            "format_version",
+            3,
+            r"bpenb.json: format version 3 is not known to .*, which reads versions 1 to 2",
+        ),
         ("format_version", "1", "bpenb.json: format_version must be an integer, not '1'"),
         ("format_version", True, "format_version must be an integer"),
         ("pattern", "gpt2", "pattern must be an object"),

@@ -14,6 +14,7 @@ from bpenb.formats.hf_json import parse_tokenizer_json, tokenizer_json
 from bpenb.formats.hf_split import parse_pre_tokenizer, pre_tokenizer, warn_if_cut_differently
 from bpenb.model import BPEModel
 from bpenb.patterns import PATTERNS, resolve_pattern
+from bpenb.traits import Traits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.formats.models import BYTES, EOT, FROM_A_FILE, facts, ids_of, models, texts, trained
@@ -160,10 +161,9 @@ def test_two_merges_for_one_token_as_in_llama3() -> None:
     model = BPEModel.from_ids(vocab, [(b"b", b"c"), (b"a", b"bc"), (b"a", b"b"), (b"ab", b"c")], {}, "cl100k")
     theirs = document(model)
     theirs["model"]["ignore_merges"] = True
-    assert parse_tokenizer_json(theirs, HERE).merge_pairs() == model.merge_pairs()
-    theirs["model"]["vocab"]["xyz"] = 259
-    with pytest.raises(FormatError, match=r"ignore_merges is not supported here: token 259 \(b'xyz'\)"):
-        parse_tokenizer_json(theirs, HERE)
+    read = parse_tokenizer_json(theirs, HERE)
+    assert read.merge_pairs() == model.merge_pairs()
+    assert read.traits == Traits(ignore_merges=True)
 
 
 # --- the split pattern ----------------------------------------------------------------------------
@@ -253,7 +253,13 @@ def changed(path: str, value: Any) -> Any:
         ("model/dropout", 0.1, "model.dropout is 0.1, which is not supported"),
         ("model/byte_fallback", True, "model.byte_fallback is True"),
         ("model/end_of_word_suffix", "</w>", "model.end_of_word_suffix"),
-        ("normalizer", {"type": "NFC"}, "a normalizer is not supported"),
+        ("normalizer", {"type": "Lowercase"}, "normalizer 'Lowercase' is not supported"),
+        (
+            "normalizer",
+            {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFKC"}]},
+            "'NFKC' is not",
+        ),
+        ("normalizer", "NFC", "normalizer must be an object"),
         ("added_tokens", {}, None),
         ("added_tokens", {"a": 1}, "added_tokens must be an array"),
         ("added_tokens/0", "x", r"added_tokens\[0\] must be an object"),
@@ -262,19 +268,30 @@ def changed(path: str, value: Any) -> Any:
         ("added_tokens/0/content", "\ud800", "lone surrogate"),
         ("added_tokens/0/id", -5, r"added_tokens\[0\].id must not be negative"),
         ("added_tokens/0/id", 9, "added token '<|endoftext|>' has id 9, but 256 in model.vocab"),
-        ("added_tokens/0/lstrip", True, "lstrip is not supported"),
+        ("added_tokens/0/lstrip", 1, r"added_tokens\[0\].lstrip must be true or false, not 1"),
+        ("model/ignore_merges", "yes", "model.ignore_merges must be true or false"),
         ("pre_tokenizer", None, "pre_tokenizer must be an object"),
         ("pre_tokenizer", {"type": "Whitespace"}, r"pre_tokenizer \['Whitespace'\] is not supported"),
         ("pre_tokenizer", {"type": "ByteLevel"}, "add_prefix_space is not supported"),
         (
             "pre_tokenizer",
             {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
-            "must cut once",
+            "must cut: by use_regex, or by a Split before it",
         ),
-        ("pre_tokenizer/pretokenizers/1/use_regex", True, "must cut once"),
+        ("pre_tokenizer/pretokenizers/1/use_regex", "no", "use_regex must be true or false"),
+        (
+            "pre_tokenizer/pretokenizers/1",
+            {"type": "Punctuation"},
+            r"\['Split', 'Punctuation'\] is not supported",
+        ),
+        (
+            "pre_tokenizer/pretokenizers/0/type",
+            "Whitespace",
+            r"\['Whitespace', 'ByteLevel'\] is not supported",
+        ),
         ("pre_tokenizer/pretokenizers", 7, "pretokenizers must be an array"),
         ("pre_tokenizer/pretokenizers/0/behavior", "MergedWithNext", "behavior 'MergedWithNext'"),
-        ("pre_tokenizer/pretokenizers/0/pattern", {"String": " "}, "pattern.Regex must be a string"),
+        ("pre_tokenizer/pretokenizers/0/pattern", {"Regex": 7}, "pattern.Regex must be a string"),
         ("pre_tokenizer/pretokenizers/0/pattern", {"Regex": "(a"}, "does not compile"),
     ],
 )

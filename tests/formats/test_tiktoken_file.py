@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from base64 import b64encode
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from bpenb.errors import FormatError, OutputError
 from bpenb.formats import load_model, load_vocab_merges
 from bpenb.formats.boundaries import boundary_holds, byte_age, self_made_ids
+from bpenb.formats.reencoding import find_not_reencoded
 from bpenb.formats.tiktoken_file import read_tiktoken, recover_merges, tiktoken_file
 from bpenb.model import BPEModel
 from hypothesis import given, settings
@@ -204,7 +208,57 @@ def test_order_bom_and_the_last_newline_do_not_matter(tmp_path: Path) -> None:
 def test_a_pattern_is_needed(tmp_path: Path) -> None:
     model = trained("ab ab", 2, [EOT], "rustbpe", "o200k")
     path = write(tmp_path / "x.tiktoken", model)
-    with pytest.raises(FormatError, match="does not tell its split pattern; pass pattern="):
+    with pytest.raises(FormatError, match=r"does not tell its split pattern; give it \(pattern="):
         load_model(path)
     assert load_model(path, pattern="o200k").pattern.name == "o200k"
     assert facts(load_model(path, pattern="o200k"), *FROM_A_FILE)["special_tokens"] == []
+
+
+# --- encoding every token again ---------------------------------------------------------------------
+
+
+def oracle_of_tokens(model: BPEModel) -> list[int]:
+    """The ids of merges that plain BPE does not make of their own bytes."""
+    rank = {pair: number for number, pair in enumerate(model.merge_pairs())}
+    vocab, wrong = model.vocab(), []
+    for token_id in sorted(set(model.merge_ids.tolist())):
+        parts = [bytes([byte]) for byte in vocab[token_id]]
+        while pairs := [(rank[pair], i) for i, pair in enumerate(pairwise(parts)) if pair in rank]:
+            _, i = min(pairs)
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        if len(parts) > 1:
+            wrong.append(token_id)
+    return wrong
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=25), st.integers(0, 2**32))
+def test_every_token_encoded_again(choices: list[tuple[int, int]], seed: int) -> None:
+    tokens = [b"a", b"b", b"c"]
+    merges: list[tuple[bytes, bytes]] = []
+    for left, right in choices:
+        pair = tokens[left % len(tokens)], tokens[right % len(tokens)]
+        if pair not in merges and len(b"".join(pair)) < 40:
+            merges.append(pair)
+            tokens.append(b"".join(pair))
+    ids = random.Random(seed).sample(range(1000), len(dict.fromkeys(tokens)))
+    vocab = dict(zip(ids, dict.fromkeys(tokens), strict=True))
+    model = BPEModel.from_ids(vocab, merges, {}, "gpt2")
+    assert find_not_reencoded(model) == min(oracle_of_tokens(model), default=None)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
+def test_published_files_are_encoded_again(test_data: Path, name: str) -> None:
+    model = load_model(test_data / f"{name}.tiktoken", pattern="gpt2")
+    assert find_not_reencoded(model) is None
+    merges = model.merges.copy()
+    merge_ids = model.merge_ids.copy()
+    merges[[9, 5000]], merge_ids[[9, 5000]] = merges[[5000, 9]], merge_ids[[5000, 9]]
+    assert find_not_reencoded(replace(model, merges=merges, merge_ids=merge_ids)) is not None
+
+
+def test_a_file_whose_tokens_do_not_encode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "x.tiktoken", trained("ab ab", 2, [EOT], "rustbpe"))
+    monkeypatch.setattr("bpenb.formats.loading.find_not_reencoded", lambda model: 256)
+    with pytest.raises(FormatError, match=r"x\.tiktoken: token 256 .* is not what its own bytes merge to"):
+        load_model(path, pattern="gpt2")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import regex
-from bpenb.patterns import PATTERNS, resolve_pattern
+from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import START, CompiledEngine, ScanBuffer
 
 # One pattern of each kind; `llama3` is `cl100k` by another name.
@@ -79,7 +79,7 @@ def check_texts(pattern: str, texts: Sequence[str], gap: str = "") -> int:
     segments = characters[np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1)]
     segments = segments[:: 2 if gap else 1]
 
-    found = map(regex.compile(PATTERNS[pattern], regex.V0).findall, texts)
+    found = map(regex.compile(resolve_pattern(pattern).regex, regex.V0).findall, texts)
     if gap:
         found = itertools.chain.from_iterable(([*pretokens], [gap]) for pretokens in found)
     lengths = np.fromiter(map(len, itertools.chain.from_iterable(found)), dtype=np.int64)

@@ -1,0 +1,67 @@
+"""`bpenb convert`: a tokenizer of any kind in, the files of one program out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bpenb_cli import _messages
+from bpenb_cli import _options as options
+from bpenb_cli._choices import ExportKind
+
+__all__ = ["EXAMPLE", "convert"]
+
+EXAMPLE = "Example: bpenb convert tokenizer --to hf -o my-model"
+
+
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SRC",
+            help="A folder, a tokenizer.json, a vocab.json with merges.txt beside it, or a .tiktoken file.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DST", help="The folder to write; for gguf, the file.")
+    ],
+    to: Annotated[
+        ExportKind | None,
+        typer.Option(
+            "--to",
+            help="For whom: transformers (hf), vocab.json and merges.txt (gpt2), tiktoken, llama.cpp (gguf), "
+            "or everything (bpenb).",
+            show_default="gguf if DST ends in .gguf, else bpenb",
+        ),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--pattern",
+            help=f"The split pattern, where SRC holds none: one of {options.PATTERN_NAMES}, or a regex.",
+            show_default="what SRC holds; gpt2 for vocab.json",
+        ),
+    ] = None,
+    pre: Annotated[
+        str | None,
+        typer.Option("--pre", help="For gguf: the pattern's name in llama.cpp.", show_default="as known"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into any other folder, or file.")] = False,
+    progress: options.ProgressOption = options.ProgressStyle.AUTO,
+) -> None:
+    """Convert a tokenizer: what a kind of files cannot hold is refused, or said in a warning."""
+    _messages.set_style(progress)
+    kind = to or (ExportKind.GGUF if output.suffix == ".gguf" else ExportKind.BPENB)
+    from bpenb.formats import check_export, export_model, load_model
+
+    check_export(kind.value, pre)
+    model = load_model(source, pattern=pattern)
+    export_model(model, output, kind.value, pre=pre, force=force)
+    n_special = len(model.special_tokens)
+    _messages.note(
+        f"{output}: {kind.value}, {len(model.vocab()):,} tokens, {n_special:,} of them special, "
+        f"pattern {model.pattern}"
+    )
