@@ -187,7 +187,12 @@ def test_files_hold_them(ties: str, tmp_path: Path) -> None:
     assert facts(pickle.loads(pickle.dumps(tokenizer)).model) == facts(tokenizer.model)
     kept = json.loads((tmp_path / "bpenb.json").read_text("utf-8"))
     assert (kept["roles"], kept["pad_vocab_to_multiple"], kept["padded_vocab_size"]) == (ROLES, 64, 320)
-    assert json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8")) == {
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+    assert {row["content"] for row in config.pop("added_tokens_decoder").values()} == {
+        *tokenizer.special_tokens
+    }
+    assert config.pop("model_max_length") == int(1e30)
+    assert config == {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": "<s>",
         "eos_token": EOT,

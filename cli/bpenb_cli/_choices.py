@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "ExportKind", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "TokenFiles",
-           "Utf8Errors"]  # fmt: skip
+__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -52,26 +51,6 @@ class Specials(StrEnum):
     ALL = "all"
     NONE = "none"
     ERROR = "error"
-
-
-class TokenFiles(StrEnum):
-    """The formats of training files."""
-
-    NPY = "npy"
-    BIN = "bin"
-    LLMC = "llmc"
-    MEGATRON = "megatron"
-    DATATROVE = "datatrove"
-
-
-class ExportKind(StrEnum):
-    """Whose files a tokenizer is written as."""
-
-    BPENB = "bpenb"
-    HF = "hf"
-    GPT2 = "gpt2"
-    TIKTOKEN = "tiktoken"
-    GGUF = "gguf"
 
 
 class Ties(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bpenb_cli._choices import TokenFiles
+from bpenb_cli._file_kinds import TokenFiles
 
 __all__ = ["ForceOption", "FormatOption", "NoDocumentIndexOption", "OutputOption", "ResumeOption",
            "SeedOption", "SeqLenOption", "ShardTokensOption", "ShuffleMemoryOption", "ShuffleOption",

@@ -28,7 +28,8 @@ PatternOption = Annotated[
     str | None, typer.Option("--pattern", help="Of .tiktoken files, which tell none: a name, or a regex.")
 ]
 SpecialOption = Annotated[
-    Specials, typer.Option("--special", help="Specials tokens in a text get their ids, or are text.")
+    Specials,
+    typer.Option("--special", help="Special tokens in a text get their ids, are text, or are an error."),
 ]
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from bpenb_cli import _looking as looking
 from bpenb_cli import _messages
 from bpenb_cli import _options as options
-from bpenb_cli._choices import ExportKind
+from bpenb_cli._file_kinds import ExportKind
 
 __all__ = ["EXAMPLE", "convert"]
 
@@ -37,14 +38,7 @@ def convert(
             show_default="gguf if DST ends in .gguf, else bpenb",
         ),
     ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            "--pattern",
-            help=f"The split pattern, where SRC holds none: one of {options.PATTERN_NAMES}, or a regex.",
-            show_default="what SRC holds; gpt2 for vocab.json",
-        ),
-    ] = None,
+    pattern: looking.PatternOption = None,
     pre: Annotated[
         str | None,
         typer.Option("--pre", help="For gguf: the pattern's name in llama.cpp.", show_default="as known"),

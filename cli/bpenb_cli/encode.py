@@ -9,9 +9,10 @@ from bpenb_cli import _encode_options as encoding
 from bpenb_cli import _options as options
 from bpenb_cli import _reading as reading
 from bpenb_cli._amounts import amount_of
-from bpenb_cli._choices import Specials, TokenFiles
+from bpenb_cli._choices import Specials
 from bpenb_cli._encode_checks import check_options
 from bpenb_cli._encode_run import EncodeRun
+from bpenb_cli._file_kinds import TokenFiles
 from bpenb_cli._progress import shown_progress
 
 __all__ = ["EXAMPLE", "encode"]

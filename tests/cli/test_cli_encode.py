@@ -18,7 +18,7 @@ from bpenb.preparing.settings import SpecialOption
 from tests.cli.running import TEXT, Result
 from tests.corpus.writing import write_rows, write_text
 
-from bpenb_cli import _choices
+from bpenb_cli import _choices, _file_kinds
 
 Here = Callable[..., Result]
 QUIET = ("--progress", "none")
@@ -421,7 +421,7 @@ def test_files_from_standard_input(cli: Here, trained: Path, tokenizer: Tokenize
 
 
 def test_choices_are_those_of_the_rooms() -> None:
-    assert [form.value for form in _choices.TokenFiles] == list(TOKEN_FORMATS)
+    assert [form.value for form in _file_kinds.TokenFiles] == list(TOKEN_FORMATS)
     assert tuple(special.value for special in _choices.Specials) == get_args(SpecialOption)
 
 

@@ -15,7 +15,7 @@ from bpenb.formats import EXPORT_KINDS
 from bpenb.training import TIE_MODES
 from tests.cli.running import Result, command, environment
 
-from bpenb_cli import _choices
+from bpenb_cli import _choices, _file_kinds
 from bpenb_cli.main import app
 
 COMMANDS = (
@@ -109,7 +109,7 @@ def test_help_is_quick() -> None:
 
 def test_choices_are_those_of_the_rooms() -> None:
     assert {ties.value for ties in _choices.Ties} == set(TIE_MODES)
-    assert tuple(kind.value for kind in _choices.ExportKind) == EXPORT_KINDS
+    assert tuple(kind.value for kind in _file_kinds.ExportKind) == EXPORT_KINDS
     assert tuple(engine.value for engine in _choices.Engine) == get_args(EngineOption)
     assert tuple(pool.value for pool in _choices.Pool) == get_args(PoolOption)
 
