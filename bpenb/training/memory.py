@@ -25,7 +25,7 @@ def check_memory(counts: WordCounts, budget: int) -> None:
         TrainingError: it says how much is needed.
 
     Example:
-        >>> check_memory(WordCounts.from_dict({"low": 5}), 10**9)
+        >>> check_memory(WordCounts.from_dict({"low": 5}), 10**11)
     """
     needed = rss_bytes() + _PER_WORD_BYTE * counts.word_bytes.shape[0] + _KERNELS
     if needed > budget:

@@ -117,7 +117,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 def test_settings(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"low<s>low--low caf\xe9")
     options = EncodeSettings(InputOptions(document_separator="--"), errors="replace", special="none")
-    found = inspect_tokenizer(TOKENIZER, tmp_path / "a.txt", options, max_memory="1GB", top=1)
+    found = inspect_tokenizer(TOKENIZER, tmp_path / "a.txt", options, max_memory="64GB", top=1)
     assert found.texts is not None
     documents = ["low<s>low", "low caf\ufffd"]
     ids = [i for document in documents for i in TOKENIZER.encode_ordinary(document)]
