@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -72,7 +72,10 @@ def encode_ragged(
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts must be an iterable of str, not one {type(texts).__name__}")
     known = texts if isinstance(texts, (list, tuple)) else None
-    n_characters = sum(len(text) for text in known if isinstance(text, str)) if known is not None else None
+    n_characters = None
+    if known is not None:
+        with suppress(TypeError):  # what is no str is told of where it is read
+            n_characters = sum(map(len, known))
     threads = resolve_workers(workers)
     if n_characters is not None:
         threads = max(1, min(threads, n_characters // BYTES_PER_WORKER))
