@@ -93,25 +93,31 @@ def _merges(merges: list[tuple[bytes, ...]], request: Request) -> dict[str, Any]
     return {"merges": len(merges), "digest": merges_digest(same), "digest_of": "merges"}
 
 
-def main() -> None:
+Measure = Callable[[ModuleType, Request], dict[str, Any]]
+
+
+def answer(folder: str, does: dict[str, Measure]) -> None:
+    """Do what the request on the command line asks for, and print the line.
+
+    `folder` has a module for each library; `does` the measurements by name. What a request has no `path`
+    for, or asks for the version alone, is about no text.
+    """
     out = os.dup(1)
     os.dup2(2, 1)  # libraries print
     request: Request = json.loads(sys.argv[1])
     line: dict[str, Any] = {
         key: request[key] for key in ("library", "task", "corpus", "workers") if key in request
     }
-    if request["do"] != "version":
+    if "path" in request and request["do"] != "version":
         line["bytes"] = Path(request["path"]).stat().st_size
     if request["do"] == "shell":  # before the library is imported here: a new process inherits our peak
         line |= shell(request)
-    adapter = importlib.import_module(f"benchmarks.adapters.{request['library']}")
-    line["version"] = adapter.version()
-    if request["do"] in _DOES:
-        line |= _DOES[request["do"]](adapter, request)
+    library = importlib.import_module(f"benchmarks.{folder}.{request['library']}")
+    line["version"] = library.version()
+    if request["do"] in does:
+        line |= does[request["do"]](library, request)
     os.write(out, json.dumps(line).encode() + b"\n")
 
 
-_DOES = {"count": count, "train": train, "twin": twin}
-
 if __name__ == "__main__":
-    main()
+    answer("adapters", {"count": count, "train": train, "twin": twin})

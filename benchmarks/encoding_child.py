@@ -7,10 +7,6 @@ what is measured. `file` and `batch` are first calls; what is `warm` is called t
 from __future__ import annotations
 
 import hashlib
-import importlib
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +14,7 @@ from statistics import median
 from types import ModuleType
 from typing import Any
 
-from benchmarks.child import Request, shell, timed
+from benchmarks.child import Request, answer, timed
 from benchmarks.corpora import SPECIAL
 from benchmarks.documents import read_documents
 from benchmarks.vocabs import our_tokenizer
@@ -124,24 +120,6 @@ def _digest(ids: Any) -> dict[str, str]:
     return {"digest": digest.hexdigest()}
 
 
-def main() -> None:
-    out = os.dup(1)
-    os.dup2(2, 1)  # libraries print
-    request: Request = json.loads(sys.argv[1])
-    line: dict[str, Any] = {
-        key: request[key] for key in ("library", "task", "corpus", "workers") if key in request
-    }
-    if "path" in request:
-        line["bytes"] = Path(request["path"]).stat().st_size
-    if request["do"] == "shell":  # before the library is imported here: a new process inherits our peak
-        line |= shell(request)
-    encoder = importlib.import_module(f"benchmarks.encoders.{request['library']}")
-    line["version"] = encoder.version()
-    if request["do"] in DOES:
-        line |= DOES[request["do"]](encoder, request)
-    os.write(out, json.dumps(line).encode() + b"\n")
-
-
 DOES = {
     "file": file,
     "batch": batch,
@@ -155,4 +133,4 @@ DOES = {
 }
 
 if __name__ == "__main__":
-    main()
+    answer("encoders", DOES)
