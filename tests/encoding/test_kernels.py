@@ -65,6 +65,7 @@ def run(
     n_rows: int = 8,
     max_rows: int = 64,
     width: int = 2,
+    whole_words: dict[int, bytes] | None = None,
 ) -> list[int]:
     """Encode words as consecutive pretokens; a missing byte comes back as one negative number."""
     byte_ids, pairs = model.arrays()
@@ -82,7 +83,7 @@ def run(
         byte_ids,
         byte_pairs_of(byte_ids, pairs),
         pairs,
-        make_whole_words({}),
+        make_whole_words(whole_words or {}),
         make_word_cache(n_rows, 1 << 11),
         make_scratch(1, short_word),
         np.zeros((QUEUE_ROWS, 4), dtype=np.uint64),
@@ -143,6 +144,21 @@ def test_both_ways_are_equal_on_long_words(seed: int) -> None:
     model = train(words[4:], 60, seed)
     short = run(model, words, ALL_SHORT)
     assert short == run(model, words, ALL_LONG) == run(model, words, 64) == expected(model, words)
+
+
+@settings(max_examples=40, deadline=None)
+@given(words_of, words_of, st.sets(st.integers(0, 20)), st.sampled_from([1, 2]))
+def test_words_that_are_taken_whole(
+    seen: list[bytes], words: list[bytes], chosen: set[int], width: int
+) -> None:
+    """As the definition of `ignore_merges` has it: what is a whole token is not merged."""
+    model = train(seen, 10, 3)
+    distinct = sorted({*words, *seen, b"ab" * 9, b"ab" * 10})
+    whole = {40_000 + k: word for k, word in enumerate(distinct) if k in chosen}
+    ids = {word: token_id for token_id, word in whole.items()}
+    some = [*words, *distinct, b"ab", b"ab" * 11]
+    wanted = [[ids[word]] if word in ids else expected(model, [word]) for word in some]
+    assert run(model, some, 32, width=width, whole_words=whole) == [i for row in wanted for i in row]
 
 
 @pytest.mark.parametrize("n", [511, 512, 513, 525, 1100])
