@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bpenb.corpus import Files, InputOptions, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
+    OutputPlan,
     TokenLayout,
     input_digest,
     model_digest,
@@ -93,24 +94,9 @@ def encode_to_files(
         (7, 7)
     """
     settings, output = settings or EncodeSettings(), output or OutputSettings()
-    reporter = make_reporter(progress)
-    sources = resolve_sources(inputs)
-    eot = settings.end_of_text(tokenizer)
-    if output.seq_len is not None and eot is None:
-        raise OutputError(
-            "the last row is filled up with end-of-text tokens, and the tokenizer has none; name it by "
-            "eot (--eot)"
-        )
-    layout = TokenLayout(
-        output.format,
-        tokenizer.n_vocab,
-        output.shard_tokens,
-        output.seq_len,
-        eot if output.seq_len is not None else None,
-        output.document_index,
-    )
-    sharded = output.shard_tokens is not None
-    names = name_outputs(out, output.format, sharded, settings.splits)
+    reporter, sources = make_reporter(progress), resolve_sources(inputs)
+    layout = _layout(tokenizer, settings, output)
+    names = name_outputs(out, output.format, output.shard_tokens is not None, settings.splits)
     described = [_describe(source) for source in sources]
     identity = {
         "tokenizer": model_digest(tokenizer.model),
@@ -119,22 +105,10 @@ def encode_to_files(
         "inputs": described,
     }
     journal = Journal(journal_path(names), identity)
-    state = journal.load() if resume else None
-    if state is None and journal.path.exists():
-        if not force and not resume:
-            raise OutputError(
-                f"{names.path}: an earlier run was interrupted; go on from there (resume=True, --resume), or "
-                "start anew (force=True, --force)"
-            )
-        forget_run(journal, names)
-    if state is not None:
-        plan = replace(names, replaced=tuple(map(Path, state["replaced"])))
-    elif resume and (done := find_finished(names, identity, layout)) is not None:
+    state = _earlier_state(journal, names, resume=resume, force=force)
+    if state is None and resume and (done := find_finished(names, identity, layout)) is not None:
         return done
-    else:
-        if resume or force:  # a kill may have come before there was a journal
-            remove_strays(names)
-        plan = plan_outputs(out, output.format, sharded, settings.splits, force)
+    plan = _plan(names, out, layout, state, resume=resume, force=force)
     can_resume = all(source.n_bytes is not None for source in sources)
     job = Job(tokenizer, sources, described, settings, layout, plan, workers)
     run = DatasetRun(job, journal if can_resume else None, reporter)
@@ -148,6 +122,56 @@ def encode_to_files(
                 "there, with --force (force=True) it starts anew"
             )
         raise
+
+
+def _layout(tokenizer: Tokenizer, settings: EncodeSettings, output: OutputSettings) -> TokenLayout:
+    """Return how the ids lie in the files, checked."""
+    eot = settings.end_of_text(tokenizer)
+    if output.seq_len is not None and eot is None:
+        raise OutputError(
+            "the last row is filled up with end-of-text tokens, and the tokenizer has none; name it by "
+            "eot (--eot)"
+        )
+    return TokenLayout(
+        output.format,
+        tokenizer.n_vocab,
+        output.shard_tokens,
+        output.seq_len,
+        eot if output.seq_len is not None else None,
+        output.document_index,
+    )
+
+
+def _earlier_state(
+    journal: Journal, names: OutputPlan, *, resume: bool, force: bool
+) -> dict[str, Any] | None:
+    """Return where an interrupted run stands that is to go on; forget another, if that is asked for."""
+    state = journal.load() if resume else None
+    if state is None and journal.path.exists():
+        if not force and not resume:
+            raise OutputError(
+                f"{names.path}: an earlier run was interrupted; go on from there (resume=True, --resume), or "
+                "start anew (force=True, --force)"
+            )
+        forget_run(journal, names)
+    return state
+
+
+def _plan(
+    names: OutputPlan,
+    out: str | os.PathLike[str],
+    layout: TokenLayout,
+    state: dict[str, Any] | None,
+    *,
+    resume: bool,
+    force: bool,
+) -> OutputPlan:
+    """Return where the files go, after a look at what is there."""
+    if state is not None:  # it was looked at then; part of what is there may be the run's own by now
+        return replace(names, replaced=tuple(map(Path, state["replaced"])))
+    if resume or force:  # a kill may have come before there was a journal
+        remove_strays(names)
+    return plan_outputs(out, layout.format, layout.shard_tokens is not None, tuple(names.splits), force)
 
 
 def _describe(source: Source) -> dict[str, Any]:
