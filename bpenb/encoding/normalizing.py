@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from unicodedata import is_normalized, normalize
 
-import numpy as np
-
 from bpenb._arrays import Int64Array
 from bpenb.encoding.encode_words import PLAIN
-from bpenb.pretokenize import ScanBuffer
+from bpenb.pretokenize import ScanBuffer, buffer_of
 from bpenb.traits import NFC
 
 __all__ = ["normalize_pieces"]
@@ -32,10 +30,4 @@ def normalize_pieces(buffer: ScanBuffer, pieces: Int64Array) -> tuple[ScanBuffer
         normalize(NFC, data[start:end].decode()).encode() if number == PLAIN else data[start:end]
         for start, end, number in pieces[:, :3].tolist()
     ]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    normalized = ScanBuffer(int(ends[-1]) if texts else 0)
-    normalized.fill(b"".join(texts))
-    moved = pieces.copy()
-    moved[1:, 0], moved[:, 1] = ends[:-1], ends
-    moved[:1, 0] = 0
-    return normalized, moved
+    return buffer_of(texts, pieces)

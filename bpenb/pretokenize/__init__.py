@@ -16,7 +16,7 @@ from bpenb.pretokenize.word_job import DocumentBatch, RangeBatch, TextTask, Word
 if TYPE_CHECKING:
     from bpenb.pretokenize.classes import LETTER, MARK, NUMBER, WHITESPACE, class_table
     from bpenb.pretokenize.compiled_engine import CompiledEngine, ScanBuffer, first_invalid, is_known
-    from bpenb.pretokenize.invalid_text import find_invalid_utf8, replace_invalid
+    from bpenb.pretokenize.invalid_text import buffer_of, find_invalid_utf8, replace_invalid
     from bpenb.pretokenize.planes import PADDING, START
     from bpenb.pretokenize.pretoken_ends import (
         CL100K,
@@ -70,6 +70,7 @@ __all__ = [
     "WordCountJob",
     "WorkerPool",
     "available_workers",
+    "buffer_of",
     "class_table",
     "default_start_method",
     "ends_in_block",
@@ -90,6 +91,7 @@ _COMPILED = {
     "PADDING": "planes",
     "START": "planes",
     "SegmentFinder": "segments",
+    "buffer_of": "invalid_text",
     "find_invalid_utf8": "invalid_text",
     "replace_invalid": "invalid_text",
     "CompiledEngine": "compiled_engine",

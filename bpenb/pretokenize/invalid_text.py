@@ -9,7 +9,7 @@ from bpenb.corpus import FilledRoom
 from bpenb.errors import InvalidUtf8Error
 from bpenb.pretokenize.compiled_engine import ScanBuffer, first_invalid
 
-__all__ = ["find_invalid_utf8", "replace_invalid"]
+__all__ = ["buffer_of", "find_invalid_utf8", "replace_invalid"]
 
 
 def find_invalid_utf8(buffer: ScanBuffer, filled: FilledRoom) -> InvalidUtf8Error:
@@ -32,10 +32,20 @@ def replace_invalid(buffer: ScanBuffer, segments: Int64Array) -> tuple[ScanBuffe
     texts = [
         buffer.text[a:b].tobytes().decode(errors="replace").encode() for a, b in segments[:, :2].tolist()
     ]
+    return buffer_of(texts, segments)
+
+
+def buffer_of(texts: list[bytes], segments: Int64Array) -> tuple[ScanBuffer, Int64Array]:
+    """Return other texts for the stretches of a buffer, in a buffer of their own.
+
+    Args:
+        texts: of each stretch.
+        segments: int64[n, ≥ 2], first byte and end of each; further columns stay as they are.
+    """
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    replaced = ScanBuffer(int(ends[-1]) if texts else 0)
-    replaced.fill(b"".join(texts))
+    buffer = ScanBuffer(int(ends[-1]) if texts else 0)
+    buffer.fill(b"".join(texts))
     moved = segments.copy()
     moved[1:, 0], moved[:, 1] = ends[:-1], ends
     moved[:1, 0] = 0
-    return replaced, moved
+    return buffer, moved
