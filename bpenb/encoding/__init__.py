@@ -1,6 +1,6 @@
 """From text to token ids, and back.
 
-tokenizer.py   the door: Tokenizer         streaming.py        iterables and files, block by block
+tokenizer.py   the door: Tokenizer         streaming.py        iterables, block by block
 encoder.py     the driver: bytes to ids    splitter.py         special tokens and pretokens
 crew.py        threads, in order           worker.py           what each of them encodes with
 engine.py      who marks pretokens         special_choice.py   which special tokens a call recognises
@@ -24,7 +24,6 @@ from bpenb.encoding.pair_table import PairTable, find_pair, make_pair_table
 from bpenb.encoding.ready import kernels_compiled, warmup
 from bpenb.encoding.splitter import Splitter
 from bpenb.encoding.stream_decoder import StreamDecoder
-from bpenb.encoding.streaming import encode_file_blocks
 from bpenb.encoding.tokenizer import Tokenizer
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "StreamDecoder",
     "Tokenizer",
     "decode_blocks",
-    "encode_file_blocks",
     "encode_word",
     "find_pair",
     "gather_token_bytes",

@@ -8,25 +8,20 @@ A block ends at a safe cut, or at a special token that no later byte can change.
 
 from __future__ import annotations
 
-import codecs
-import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bpenb._arrays import IdArray
 from bpenb.encoding.splitter import Splitter
-from bpenb.errors import CorpusError, EncodingError, InvalidUtf8Error
+from bpenb.errors import EncodingError
 
 if TYPE_CHECKING:
     from bpenb.encoding.encoder import Encoder
-    from bpenb.encoding.tokenizer import Tokenizer
 
-__all__ = ["encode_file_blocks", "encode_items", "safe_blocks", "utf8_bytes"]
+__all__ = ["encode_items", "safe_blocks", "utf8_bytes"]
 
 FIRST_BLOCK = 64  # bytes: the first ids come after a line or two
 STREAM_BLOCK = 1 << 14  # bytes a stream of strings holds, if it can be cut; 64 KB is no faster
-FILE_BLOCK = 1 << 20  # bytes, read at once
 
 
 def utf8_bytes(text: object, name: str = "the text") -> bytes:
@@ -109,67 +104,3 @@ def encode_items(encoder: Encoder, items: Iterable[str]) -> Iterator[IdArray]:
         items = [items]
     parts = (utf8_bytes(item, f"item {number}") for number, item in enumerate(items))
     yield from encoder.encode_blocks(safe_blocks(parts, encoder.splitter), encoder.splitter, "the text")
-
-
-def encode_file_blocks(
-    tokenizer: Tokenizer,
-    source: str | os.PathLike[str] | IO[bytes],
-    *,
-    errors: Literal["strict", "replace"] = "strict",
-    block_bytes: int = FILE_BLOCK,
-) -> Iterator[IdArray]:
-    """Encode a file as one text, in bounded memory.
-
-    Args:
-        tokenizer: whose ids.
-        source: a path, or a binary stream, read from where it stands to its end.
-        errors: for bytes that are not UTF-8: an error, or U+FFFD in their place.
-        block_bytes: read at once.
-
-    Returns:
-        int32 arrays; joined, they are the ids of the whole file.
-
-    Raises:
-        CorpusError: the file cannot be read.
-        InvalidUtf8Error: not UTF-8, and errors="strict"; with the offset of the wrong byte.
-        EncodingError: a byte that the vocab lacks.
-        ValueError: `errors` is neither.
-    """
-    if errors not in ("strict", "replace"):
-        raise ValueError(f"errors must be 'strict' or 'replace', not {errors!r}")
-    if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        try:
-            with Path(source).open("rb") as file:
-                yield from _encode_stream(tokenizer.encoder, file, name, errors, block_bytes)
-        except OSError as error:
-            raise CorpusError(f"{name}: cannot be read: {error.strerror or error}") from error
-    else:
-        name = str(getattr(source, "name", "the stream"))
-        yield from _encode_stream(tokenizer.encoder, source, name, errors, block_bytes)
-
-
-def _encode_stream(
-    encoder: Encoder, stream: IO[bytes], name: str, errors: str, block_bytes: int
-) -> Iterator[IdArray]:
-    parts = _read_utf8(stream, name, errors, block_bytes)
-    blocks = safe_blocks(parts, encoder.splitter, first=block_bytes, limit=block_bytes)
-    return encoder.encode_blocks(blocks, encoder.splitter, name)
-
-
-def _read_utf8(stream: IO[bytes], name: str, errors: str, block_bytes: int) -> Iterator[bytes]:
-    """Read blocks of whole characters, checked or repaired."""
-    decoder = codecs.getincrementaldecoder("utf-8")(errors)
-    n_read = 0
-    while True:
-        data = stream.read(block_bytes)
-        n_kept = len(decoder.getstate()[0])
-        try:
-            text = decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            raise InvalidUtf8Error(name, n_read - n_kept + error.start) from None
-        n_read += len(data)
-        if text:
-            yield text.encode()
-        if not data:
-            return

@@ -8,11 +8,11 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tiktoken
-from bpenb.encoding import Tokenizer, encode_file_blocks
+from bpenb.encoding import Tokenizer
 from bpenb.patterns import PATTERNS
+from bpenb.preparing import encode_to_arrays
 from tests.encoding.slow import gpt2
 
 EOT = "<|endoftext|>"
@@ -47,8 +47,7 @@ def same(ours: Tokenizer, theirs: tiktoken.Encoding, text: str) -> list[int]:
 def test_files(ours: Tokenizer, theirs: tiktoken.Encoding, test_data: Path, name: str) -> None:
     text = (test_data / name).read_bytes().decode()
     ids = same(ours, theirs, text)
-    blocks = list(encode_file_blocks(ours, test_data / name, block_bytes=1000))
-    assert np.concatenate(blocks).tolist() == ids
+    assert encode_to_arrays(ours, test_data / name).ids.tolist() == ids
     lines = text.split("\n")
     same(ours, theirs, EOT.join(lines))
     same(ours, theirs, EOT + EOT + f" {EOT}\n".join(lines[:50]) + EOT)

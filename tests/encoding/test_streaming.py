@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from bpenb.encoding import Tokenizer, encode_file_blocks
+from bpenb.encoding import Tokenizer
 from bpenb.encoding.streaming import safe_blocks
-from bpenb.errors import CorpusError, EncodingError, InvalidUtf8Error
+from bpenb.errors import EncodingError
 from bpenb.patterns import PATTERNS
 from bpenb.pretokenize import START, ScanBuffer
 from hypothesis import given, settings
@@ -185,89 +183,12 @@ def test_the_place_of_a_missing_byte_counts_from_the_start() -> None:
         list(tokenizer.encode_iterable(["aaa "] * 1000 + ["z"]))
 
 
-# --- files ----------------------------------------------------------------------------------------
-
-
-def ids_of(source: Any, tokenizer: Tokenizer = PLAIN, **options: Any) -> list[int]:
-    return [i for block in encode_file_blocks(tokenizer, source, **options) for i in block.tolist()]
-
-
-@settings(max_examples=100, deadline=None)
-@given(texts, st.integers(1, 30), st.sampled_from(list(TOKENIZERS)))
-def test_a_file_has_the_ids_of_its_text(text: str, block_bytes: int, name: str) -> None:
-    stream = io.BytesIO(text.encode())
-    assert ids_of(stream, TOKENIZERS[name], block_bytes=block_bytes) == TOKENIZERS[name].encode(text)
-
-
-def test_nothing_in_a_file_is_lost(tmp_path: Path) -> None:
-    path = tmp_path / "text"
-    for text in ("", "\r\n\r", "\ufeffx\x00y", "no newline"):
-        path.write_bytes(text.encode())
-        assert ids_of(path) == ids_of(str(path)) == PLAIN.encode(text)
-    blocks = list(encode_file_blocks(PLAIN, path))
-    assert [b.dtype for b in blocks] == [np.int32]
-
-
-def test_a_stream_is_read_from_where_it_stands() -> None:
-    stream = io.BytesIO(b"skip this")
-    stream.seek(5)
-    assert ids_of(stream) == PLAIN.encode("this")
-
-
-@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 1 << 20])
-def test_invalid_utf8_is_refused_with_its_place(tmp_path: Path, block_bytes: int) -> None:
-    path = tmp_path / "bad.txt"
-    for good, bad in (
-        ("é ok ", b"\xff tail"),
-        ("é 中 ", b"\xe4\xb8 tail"),
-        ("ok é ", b"\xe4\xb8"),
-        ("", b"\x80"),
-    ):
-        path.write_bytes(good.encode() + bad)
-        with pytest.raises(InvalidUtf8Error, match=f"byte {len(good.encode())} is not") as caught:
-            ids_of(path, block_bytes=block_bytes)
-        assert (caught.value.source, caught.value.offset) == (str(path), len(good.encode()))
-
-
-@settings(max_examples=100, deadline=None)
-@given(byte_parts, st.integers(1, 9), st.sampled_from(list(TOKENIZERS)))
-def test_invalid_utf8_is_replaced_as_python_does(parts: list[bytes], block_bytes: int, name: str) -> None:
-    data = b"".join(parts)
-    ids = ids_of(io.BytesIO(data), TOKENIZERS[name], errors="replace", block_bytes=block_bytes)
-    assert ids == TOKENIZERS[name].encode(data.decode(errors="replace"))
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="missing"):
-        ids_of(tmp_path / "missing.txt")
-    with pytest.raises(CorpusError, match="cannot be read"):
-        ids_of(tmp_path)
-    with pytest.raises(ValueError, match="errors must be"):
-        ids_of(tmp_path, errors="ignore")
-
-
-def test_a_missing_byte_names_the_file(tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_bytes(b"a " * 50 + b"b")
-    with pytest.raises(EncodingError, match=r"b\.txt: byte b'b' at offset 100"):
-        ids_of(tmp_path / "b.txt", Tokenizer({0: b"a", 1: b" "}, []), block_bytes=16)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs on this system")
-def test_a_fifo(tmp_path: Path) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writer = threading.Thread(target=lambda: path.write_bytes(b"some words\n" * 20_000))
-    writer.start()
-    assert ids_of(path, block_bytes=5000) == PLAIN.encode("some words\n" * 20_000)
-    writer.join()
-
-
 # --- memory, in processes of their own ------------------------------------------------------------
 
 PREAMBLE = """
 import sys
 from bpenb._memory import peak_rss_bytes
-from bpenb.encoding import Tokenizer, encode_file_blocks
+from bpenb.encoding import Tokenizer
 vocab = {i: bytes([i]) for i in range(256)} | {256: b"th", 257: b"the"}
 tokenizer = Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")])
 line = "the quick brown fox jumps over the lazy dog, and 12345 more of them.\\n"
@@ -297,19 +218,6 @@ assert sum(1 for _ in tokenizer.encode_iterable(lines(16_000_000))) > 10_000_000
 print(peak_rss_bytes() - before)
 """)
     assert int(grown) < 1_000_000
-
-
-def test_memory_of_a_file_is_bounded(tmp_path: Path) -> None:
-    path = tmp_path / "large.txt"
-    path.write_bytes(b"the quick brown fox jumps over the lazy dog, and 12345 more of them.\n" * 300_000)
-    grown = run(f"""
-import io
-for _ in encode_file_blocks(tokenizer, io.BytesIO((line * 60_000).encode())): pass
-before = peak_rss_bytes()
-assert sum(len(ids) for ids in encode_file_blocks(tokenizer, {str(path)!r})) > 10_000_000
-print(peak_rss_bytes() - before)
-""")
-    assert int(grown) < 12_000_000
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS and /proc are Linux")
