@@ -100,7 +100,7 @@ class Encoder:
     def encode_to_list(self, text: bytes, splitter: Splitter) -> list[int]:
         """Encode a text into a list; arguments and errors as of `encode`."""
         if len(text) <= SHORT_TEXT:
-            desk = self._take_desk()  # not by `_desk`, which costs a short text a fifth of its time
+            desk = self._take_desk()  # not by `_desk`: 0.9 µs of 7
             try:
                 ids = desk.encode(text, splitter)
                 if ids is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tiktoken
 from bpenb import preparing
-from bpenb.encoding import Tokenizer, encode_file_blocks
+from bpenb.encoding import Tokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.encoding import published
@@ -82,8 +82,6 @@ def test_files_of_documents(both: Both, library: list[str], tmp_path: Path) -> N
     assert preparing.encode_to_arrays(ours, path, workers=2).ids.tolist() == expected
     total = bpenb.count_tokens(ours, path, workers=2).total
     assert (total.tokens, total.documents) == (len(expected), len(library))
-    blocks = list(encode_file_blocks(ours, path))
-    assert np.concatenate(blocks).tolist() == expected
 
 
 def test_files_of_many_scripts(both: Both, test_data: Path) -> None:
@@ -167,5 +165,3 @@ def test_files_in_tiny_buffers(
         expected = theirs.encode(text, allowed_special="all")
         for workers in (1, 3):
             assert ids_in_file(ours, path, workers) == expected
-        blocks = list(encode_file_blocks(ours, path, block_bytes=buffer_bytes))
-        assert np.concatenate(blocks).tolist() == expected
