@@ -303,17 +303,19 @@ def test_small_inputs_start_no_process(corpus: list[Path], monkeypatch: pytest.M
         count_files(corpus, REGEX.settings(), REGEX.crew(2))
 
 
-def test_progress_is_reported_in_bytes(way: Way, corpus: list[Path]) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_reported_in_bytes(way: Way, corpus: list[Path], workers: int) -> None:
     reports: list[Progress] = []
     reporter = Reporter(reports.append)
     reporter.INTERVAL = 0.0
-    result = count_files(corpus, way.settings(), way.crew(2, task_bytes=500), reporter)
+    result = count_files(corpus, way.settings(), way.crew(workers, task_bytes=500), reporter)
     assert [report.phase for report in reports] == ["count"] * len(reports)
     assert reports[0].total == result.n_bytes
     assert [report.done for report in reports] == sorted(report.done for report in reports)
     assert reports[-1].done == result.n_bytes
     assert reports[-1].details == {"words": len(result.counts), "pretokens": result.counts.n_pretokens}
-    assert len(reports) > 10
+    if workers == 1:  # of two, the one that does not report may have taken all buffers
+        assert len(reports) > 10
 
 
 def test_a_daemonic_process_counts_alone(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
