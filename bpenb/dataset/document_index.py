@@ -24,14 +24,26 @@ BLOCK = 1 << 15  # documents
 class DocumentIndex:
     """Where documents begin and end, in tokens from the start of the file or split.
 
-    Attributes:
+    Args:
         path: of the index.
+        n_tokens: that it is about.
+
+    Attributes:
+        path: as given.
         n_documents: that it tells of.
+
+    Raises:
+        FormatError: no such index, or a damaged one.
     """
 
-    path: Path
     n_documents: int
-    _n_tokens: int
+
+    def __init__(self, path: Path, n_tokens: int) -> None:
+        self.path, self._n_tokens = path, n_tokens
+        try:
+            self._look()
+        except OSError as error:
+            raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
 
     def offsets(self, first: int, last: int) -> Int64Array:
         """Return int64[last - first + 1]: where documents `first` to `last - 1` begin, and the last ends.
@@ -73,6 +85,10 @@ class DocumentIndex:
                 f"{self.path}: its documents go from token {first} to {last}, not 0 to {self._n_tokens:,}"
             )
 
+    def _look(self) -> None:
+        """Find out how many documents there are, and check the size of the file."""
+        raise NotImplementedError
+
     def _read(self, first: int, last: int) -> Int64Array:
         raise NotImplementedError
 
@@ -90,52 +106,28 @@ class DocumentIndex:
 
 
 class OffsetsIndex(DocumentIndex):
-    """`NAME.documents.npy`: int64[n_documents + 1] offsets.
+    """`NAME.documents.npy`: int64[n_documents + 1] offsets."""
 
-    Args:
-        path: of the index.
-        n_tokens: that it is about.
-
-    Raises:
-        FormatError: no such index.
-    """
-
-    def __init__(self, path: Path, n_tokens: int) -> None:
-        self.path, self._n_tokens = path, n_tokens
-        try:
-            with path.open("rb") as file:
-                dtype, shape = read_npy_header(file, str(path))
-                self._n_header = file.tell()
-            if dtype != np.dtype("<i8") or len(shape) != 1 or shape[0] < 1:
-                raise FormatError(f"{path}: holds {dtype} of shape {shape}, no offsets (int64) of documents")
-            self.n_documents = shape[0] - 1
-            self._check_size(self._n_header + shape[0] * 8)
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+    def _look(self) -> None:
+        with self.path.open("rb") as file:
+            dtype, shape = read_npy_header(file, str(self.path))
+            self._n_header = file.tell()
+        if dtype != np.dtype("<i8") or len(shape) != 1 or shape[0] < 1:
+            raise FormatError(f"{self.path}: holds {dtype} of shape {shape}, no offsets (int64) of documents")
+        self.n_documents = shape[0] - 1
+        self._check_size(self._n_header + shape[0] * 8)
 
     def _read(self, first: int, last: int) -> Int64Array:
         return self._numbers("<i8", self._n_header + first * 8, last - first + 1)
 
 
 class EndsIndex(DocumentIndex):
-    """`NAME.ds.index`: the end of each document, uint64.
+    """`NAME.ds.index`: the end of each document, uint64."""
 
-    Args:
-        path: of the index.
-        n_tokens: that it is about.
-
-    Raises:
-        FormatError: no such index.
-    """
-
-    def __init__(self, path: Path, n_tokens: int) -> None:
-        self.path, self._n_tokens = path, n_tokens
-        try:
-            self.n_documents, rest = divmod(path.stat().st_size, 8)
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+    def _look(self) -> None:
+        self.n_documents, rest = divmod(self.path.stat().st_size, 8)
         if rest:
-            raise FormatError(f"{path}: {rest} bytes are left over: cut short?")
+            raise FormatError(f"{self.path}: {rest} bytes are left over: cut short?")
 
     def _read(self, first: int, last: int) -> Int64Array:
         if first == 0:
@@ -151,23 +143,23 @@ class MegatronIndex(DocumentIndex):
         file: the data file, whose dtype is known from the index already.
 
     Raises:
-        FormatError: no such index.
+        FormatError: no such index, or a damaged one.
     """
 
     def __init__(self, path: Path, file: TokenFile) -> None:
-        self.path, self._n_tokens, self._itemsize = path, file.n_tokens, file.dtype.itemsize
-        try:
-            self._n_sequences, n_indices = self._numbers("<i8", MEGATRON_HEADER_BYTES - 16, 2).tolist()
-            if self._n_sequences < 0 or n_indices < 1:
-                raise FormatError(
-                    f"{path}: tells of {self._n_sequences} sequences, {n_indices - 1} documents"
-                )
-            self.n_documents = n_indices - 1
-            self._places = MEGATRON_HEADER_BYTES + self._n_sequences * 4
-            self._documents = self._places + self._n_sequences * 8
-            self._check_size(self._documents + n_indices * 8)
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+        self._itemsize = file.dtype.itemsize
+        super().__init__(path, file.n_tokens)
+
+    def _look(self) -> None:
+        self._n_sequences, n_indices = self._numbers("<i8", MEGATRON_HEADER_BYTES - 16, 2).tolist()
+        if self._n_sequences < 0 or n_indices < 1:
+            raise FormatError(
+                f"{self.path}: tells of {self._n_sequences} sequences, {n_indices - 1} documents"
+            )
+        self.n_documents = n_indices - 1
+        self._places = MEGATRON_HEADER_BYTES + self._n_sequences * 4
+        self._documents = self._places + self._n_sequences * 8
+        self._check_size(self._documents + n_indices * 8)
 
     def _starts(self, first: int, last: int) -> Int64Array:
         """Return where sequences `first` to `last - 1` begin, and where the last one ends."""
