@@ -63,6 +63,23 @@ class Traits:
         """Return the flags of a special token."""
         return self.flags.get(token, TokenFlags())
 
+    def lost_on(self, program: str) -> list[str]:
+        """Return what a program that neither normalises nor knows flags does otherwise, a sentence each.
+
+        Example:
+            >>> Traits(normalizer=NFC).lost_on("tiktoken")
+            ['tiktoken has no normalizer: bring texts into NFC first']
+        """
+        found = []
+        if self.normalizer:
+            found.append(f"{program} has no normalizer: bring texts into {self.normalizer} first")
+        if any(not flags.is_plain for flags in self.flags.values()):
+            found.append(
+                f"{program} is told of no lstrip, rstrip and single_word: "
+                "it finds special tokens as they stand"
+            )
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """Return them as JSON has them, without what is as usual.
 

@@ -71,7 +71,7 @@ def write_gguf(model: BPEModel, path: Path, pre: str | None = None) -> None:
     _check_whole_words(model, name)
     tokens, kinds = _tokens(model)
     gguf = _import_gguf()
-    for message in _differences(model):
+    for message in model.traits.lost_on("llama.cpp"):
         warnings.warn(message, stacklevel=3)
     part = temporary_sibling(path)
     try:
@@ -158,14 +158,3 @@ def _tokens(model: BPEModel) -> tuple[list[str], list[str]]:
                 name += " "
             tokens[token_id] = name
     return tokens, kinds
-
-
-def _differences(model: BPEModel) -> list[str]:
-    found = []
-    if model.traits.normalizer:
-        found.append(f"llama.cpp has no normalizer: bring texts into {model.traits.normalizer} first")
-    if any(not flags.is_plain for flags in model.traits.flags.values()):
-        found.append(
-            "a GGUF file has no lstrip, rstrip and single_word: special tokens are found as they stand"
-        )
-    return found

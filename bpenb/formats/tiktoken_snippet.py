@@ -58,13 +58,7 @@ def tiktoken_snippet(model: BPEModel, name: str, module: str) -> bytes:
 
 def tiktoken_warnings(model: BPEModel) -> list[str]:
     """Return what tiktoken does otherwise than this tokenizer."""
-    found = []
-    if model.traits.normalizer:
-        found.append(f"tiktoken has no normalizer: bring texts into {model.traits.normalizer} first")
-    if any(not flags.is_plain for flags in model.traits.flags.values()):
-        found.append(
-            "tiktoken knows no lstrip, rstrip and single_word: it finds special tokens as they stand"
-        )
+    found = model.traits.lost_on("tiktoken")
     names = sorted(model.special_tokens)
     longer = next(((a, b) for a in names for b in names if a != b and b.startswith(a)), None)
     if longer:
