@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bpenb._arrays import IdArray
-from bpenb.errors import ModelError
+from bpenb.errors import BpenbError, ModelError
 
 __all__ = ["MAX_IDS", "MergeError", "check_merge", "check_specials", "checked_special_names", "checked_vocab",
            "resolve_merges"]  # fmt: skip
@@ -64,15 +64,15 @@ def _checked_id(value: Any, token: object) -> int:
     return token_id
 
 
-def checked_special_names(special_tokens: Iterable[str] | None) -> tuple[str, ...]:
+def checked_special_names(
+    special_tokens: Iterable[str], error: type[BpenbError] = ModelError
+) -> tuple[str, ...]:
     """Return the special tokens without duplicates, in the order given.
 
     Raises:
-        ModelError: an empty one, or one that UTF-8 cannot spell.
+        error: an empty one, or one that UTF-8 cannot spell.
         TypeError: a plain string instead of a sequence of them, or an item that is no string.
     """
-    if special_tokens is None:
-        return ()
     if isinstance(special_tokens, str | bytes) or not isinstance(special_tokens, Iterable):
         raise TypeError(f"special_tokens must be a sequence of str, not {type(special_tokens).__name__}")
     names = tuple(dict.fromkeys(special_tokens))
@@ -80,9 +80,9 @@ def checked_special_names(special_tokens: Iterable[str] | None) -> tuple[str, ..
         if not isinstance(name, str):
             raise TypeError(f"a special token must be a str, not {type(name).__name__}: {name!r}")
         if not name:
-            raise ModelError("a special token must not be empty: it would match everywhere")
+            raise error("a special token must not be empty: it would match everywhere")
         if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ModelError(f"special token {name!r} holds a lone surrogate, which UTF-8 cannot spell")
+            raise error(f"special token {name!r} holds a lone surrogate, which UTF-8 cannot spell")
     return names
 
 

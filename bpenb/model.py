@@ -116,7 +116,7 @@ class BPEModel:
             (4, {'<s>': 3}, [[0, 1]], [2])
         """
         ordinary = checked_vocab(vocab)
-        names = checked_special_names(special_tokens)
+        names = checked_special_names(() if special_tokens is None else special_tokens)
         ids_of: dict[bytes, list[int]] = {}
         for token_id, token in ordinary.items():
             ids_of.setdefault(token, []).append(token_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from bpenb._vocab_checks import checked_special_names
 from bpenb.errors import TrainingError
 
 __all__ = ["SpecialScanner", "normalize_special_tokens"]
@@ -24,17 +25,7 @@ def normalize_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
         >>> normalize_special_tokens(["<s>", "</s>", "<s>"])
         ('<s>', '</s>')
     """
-    if isinstance(special_tokens, str | bytes) or not isinstance(special_tokens, Iterable):
-        raise TypeError(f"special_tokens must be a sequence of str, not {type(special_tokens).__name__}")
-    tokens = tuple(dict.fromkeys(special_tokens))
-    for token in tokens:
-        if not isinstance(token, str):
-            raise TypeError(f"a special token must be a str, not {type(token).__name__}: {token!r}")
-        if not token:
-            raise TrainingError("a special token must not be empty: it would match everywhere")
-        if any("\ud800" <= character <= "\udfff" for character in token):
-            raise TrainingError(f"special token {token!r} holds a lone surrogate, which UTF-8 cannot spell")
-    return tokens
+    return checked_special_names(special_tokens, TrainingError)
 
 
 class SpecialScanner:

@@ -69,7 +69,7 @@ def load_vocab_merges(
         ModelError: an empty special token.
         PatternError: an unknown pattern.
     """
-    names = checked_special_names(special_tokens)
+    names = checked_special_names(() if special_tokens is None else special_tokens)
     return gpt2_files.load_vocab_merges(Path(vocab_path), Path(merges_path), names, resolve_pattern(pattern))
 
 
