@@ -15,7 +15,7 @@ from bpenb_cli._progress import shown_progress
 
 __all__ = ["EXAMPLE", "count"]
 
-EXAMPLE = "Example: bpenb count corpus.txt --shard 1/4 -o counts-1.npz"
+EXAMPLE = "Example: bpenb count corpus.txt --shard 1/2 -o counts-1.npz"
 
 
 def count(
