@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from bpenb.warmup import warmup
-from tests.cli.running import TEXT, command, environment
+from tests.cli.running import TEXT, environment
+from tests.soon import ends_soon, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 
@@ -21,6 +22,18 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 # The same to a shell. Python ends by the signal itself if it came within an `exec` (of a dataclass, say).
 ENDS = (130, -signal.SIGINT)
 SECONDS = 1.5  # within one, on a machine that does nothing else
+# The command, which says when it is ready for signals. Before that, Python is loading Typer.
+COMMAND = """
+import json, sys
+from bpenb_cli import main
+
+def catch_and_say():
+    catch_interrupts()
+    print(json.dumps({"event": "ready"}), file=sys.stderr, flush=True)
+
+catch_interrupts, main.catch_interrupts = main.catch_interrupts, catch_and_say
+main.main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +53,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _start(folder: Path, *arguments: str | Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(*arguments),
+    """Start a command; return when it is ready for signals."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, arguments)],
         cwd=folder,
         env=environment(),
         stdout=stdout,
@@ -49,28 +63,44 @@ def _start(folder: Path, *arguments: str | Path, stdout: int = subprocess.DEVNUL
         text=True,
         start_new_session=True,
     )
+    assert process.stderr is not None
+    assert json.loads(process.stderr.readline()) == {"event": "ready"}
+    return process
 
 
 def _group_is_gone(group: int) -> bool:
     """Tell whether no process of the session is left (the resource tracker takes a moment)."""
-    for _ in range(50):
+
+    def is_gone() -> bool:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
             return True
-        time.sleep(0.1)
-    return False
+        return False
+
+    return wait_until(is_gone)
 
 
 def _interrupt(process: subprocess.Popen[str], number: int, *, group: bool) -> tuple[float, str]:
     started = time.perf_counter()
     (os.killpg if group else os.kill)(process.pid, number)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     return time.perf_counter() - started, err
 
 
+def _says_interrupted(err: str, moment: str) -> bool:
+    """Tell whether the last line says so: as JSON, but at the start `--progress` may not be known yet."""
+    *_, last = err.splitlines()
+    as_json = json.dumps({"event": "error", "text": "interrupted"})
+    return last == as_json or (moment == "start" and last == "bpenb: interrupted")
+
+
 def _wait_for(process: subprocess.Popen[str], phase: str) -> None:
-    """Return when a phase is under way."""
+    """Return when a phase is under way; `start` is a moment before the first one, while all is imported."""
+    if phase == "start":
+        time.sleep(0.2)
+        assert process.poll() is None
+        return
     assert process.stderr is not None
     for line in process.stderr:
         said = json.loads(line)
@@ -87,47 +117,54 @@ def test_a_training_that_is_interrupted(
     tmp_path: Path, large: Path, number: int, group: bool, moment: str
 ) -> None:
     """A terminal sends Ctrl-C to the whole group; `kill` sends to one process."""
-    process = _start(tmp_path, "train", large, "--workers", "2", "--progress", "json")
-    if moment == "start":
-        time.sleep(0.4)
-        assert process.poll() is None
-    else:
+
+    def attempt() -> float:
+        process = _start(tmp_path, "train", large, "--workers", "2", "--progress", "json")
         _wait_for(process, moment)
-    seconds, err = _interrupt(process, number, group=group)
-    assert process.returncode in ENDS, err
-    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
-    assert "Traceback" not in err
-    assert "ignored" not in err
-    assert seconds < SECONDS
-    assert list(tmp_path.iterdir()) == []
-    assert _group_is_gone(process.pid)
+        seconds, err = _interrupt(process, number, group=group)
+        assert process.returncode in ENDS, err
+        assert _says_interrupted(err, moment), err
+        assert "Traceback" not in err
+        assert "ignored" not in err
+        assert list(tmp_path.iterdir()) == []
+        assert _group_is_gone(process.pid)
+        return seconds
+
+    ends_soon(attempt, SECONDS)
 
 
 def test_a_count_that_is_interrupted(tmp_path: Path, large: Path) -> None:
-    process = _start(tmp_path, "count", large, "--workers", "1", "--progress", "json")
-    _wait_for(process, "count")
-    seconds, err = _interrupt(process, signal.SIGINT, group=True)
-    assert process.returncode in ENDS, err
-    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
-    assert seconds < SECONDS
-    assert list(tmp_path.iterdir()) == []
+    def attempt() -> float:
+        process = _start(tmp_path, "count", large, "--workers", "1", "--progress", "json")
+        _wait_for(process, "count")
+        seconds, err = _interrupt(process, signal.SIGINT, group=True)
+        assert process.returncode in ENDS, err
+        assert _says_interrupted(err, "count"), err
+        assert list(tmp_path.iterdir()) == []
+        return seconds
+
+    ends_soon(attempt, SECONDS)
 
 
 def test_an_encoding_that_is_interrupted(tmp_path: Path, large: Path, trained: Path) -> None:
     """What was redirected to a file is taken back."""
-    with (tmp_path / "ids.npy").open("wb") as target:
-        process = _start(tmp_path, "encode", large, "-t", trained, stdout=target.fileno())
-        while (tmp_path / "ids.npy").stat().st_size < 1000:
-            assert process.poll() is None
-            time.sleep(0.05)
-        seconds, err = _interrupt(process, signal.SIGINT, group=True)
-    assert process.returncode in ENDS, err
-    assert err.splitlines()[-1] == "bpenb: interrupted"
-    assert "Traceback" not in err
-    assert "ignored" not in err
-    assert seconds < SECONDS
-    assert (tmp_path / "ids.npy").stat().st_size == 0
-    assert _group_is_gone(process.pid)
+
+    def attempt() -> float:
+        with (tmp_path / "ids.npy").open("wb") as target:
+            process = _start(tmp_path, "encode", large, "-t", trained, stdout=target.fileno())
+            while (tmp_path / "ids.npy").stat().st_size < 1000:
+                assert process.poll() is None
+                time.sleep(0.05)
+            seconds, err = _interrupt(process, signal.SIGINT, group=True)
+        assert process.returncode in ENDS, err
+        assert err.splitlines()[-1] == "bpenb: interrupted"
+        assert "Traceback" not in err
+        assert "ignored" not in err
+        assert (tmp_path / "ids.npy").stat().st_size == 0
+        assert _group_is_gone(process.pid)
+        return seconds
+
+    ends_soon(attempt, SECONDS)
 
 
 @pytest.mark.parametrize("moment", ["start", "encode"])
@@ -140,29 +177,32 @@ def test_training_files_that_are_interrupted(
     tmp_path: Path, large: Path, trained: Path, number: int, moment: str, options: list[str]
 ) -> None:
     """Nothing is kept of a run that had hardly begun."""
-    process = _start(tmp_path, "encode", large, "-t", trained, "--progress", "json", "-o", *options)
-    if moment == "start":
-        time.sleep(0.4)
-        assert process.poll() is None
-    else:
+
+    def attempt() -> float:
+        process = _start(tmp_path, "encode", large, "-t", trained, "--progress", "json", "-o", *options)
         _wait_for(process, moment)
-    seconds, err = _interrupt(process, number, group=number == signal.SIGINT)
-    assert process.returncode in ENDS, err
-    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
-    assert "Traceback" not in err
-    assert "--resume" not in err
-    assert seconds < SECONDS
-    assert list(tmp_path.iterdir()) == []
-    assert _group_is_gone(process.pid)
+        seconds, err = _interrupt(process, number, group=number == signal.SIGINT)
+        assert process.returncode in ENDS, err
+        assert _says_interrupted(err, moment), err
+        assert "Traceback" not in err
+        assert "--resume" not in err
+        assert list(tmp_path.iterdir()) == []
+        assert _group_is_gone(process.pid)
+        return seconds
+
+    ends_soon(attempt, SECONDS)
 
 
 def test_a_count_of_tokens_that_is_interrupted(tmp_path: Path, large: Path, trained: Path) -> None:
-    process = _start(tmp_path, "encode", large, "-t", trained, "--count-only", "--progress", "json")
-    _wait_for(process, "encode")
-    seconds, err = _interrupt(process, signal.SIGINT, group=True)
-    assert process.returncode in ENDS, err
-    assert json.loads(err.splitlines()[-1]) == {"event": "error", "text": "interrupted"}
-    assert seconds < SECONDS
+    def attempt() -> float:
+        process = _start(tmp_path, "encode", large, "-t", trained, "--count-only", "--progress", "json")
+        _wait_for(process, "encode")
+        seconds, err = _interrupt(process, signal.SIGINT, group=True)
+        assert process.returncode in ENDS, err
+        assert _says_interrupted(err, "encode"), err
+        return seconds
+
+    ends_soon(attempt, SECONDS)
 
 
 def test_an_interrupt_that_is_lost_is_raised_again(tmp_path: Path) -> None:

@@ -241,13 +241,20 @@ def test_errors_of_the_users_iterator_reach_the_user(way: Way, workers: int) -> 
         count_documents(["a", 3], way.settings(), way.crew(workers))  # type: ignore[list-item]
 
 
-def test_documents_are_read_lazily() -> None:
+@pytest.mark.parametrize(
+    ("way", "most"),
+    [
+        pytest.param(REGEX, 4 + 2, id="regex"),  # two tasks per worker, one in hand, one to begin with
+        pytest.param(THREADS, 3 + 2, id="threads"),  # three buffers of one document, two in hand
+    ],
+)
+def test_documents_are_read_lazily(way: Way, most: int) -> None:
     n_given, n_done = 0, 0
 
     def documents() -> Iterator[bytes]:
         nonlocal n_given
         for _ in range(200):
-            assert n_given - n_done <= 4 + 2  # two tasks per worker, one in hand, one to begin with
+            assert n_given - n_done <= most
             n_given += 1
             yield b"x" * 1_000
 
@@ -257,27 +264,7 @@ def test_documents_are_read_lazily() -> None:
 
     reporter = Reporter(told)
     reporter.INTERVAL = 0.0
-    count_documents(documents(), REGEX.settings(), REGEX.crew(2, task_bytes=1_000), reporter)
-    assert n_done == 200
-
-
-def test_threads_read_documents_lazily() -> None:
-    n_given, n_done = 0, 0
-
-    def documents() -> Iterator[bytes]:
-        nonlocal n_given
-        for _ in range(200):
-            assert n_given - n_done <= 3 + 2  # three buffers of one document, two in hand
-            n_given += 1
-            yield b"x" * 1_000
-
-    def told(progress: Progress) -> None:
-        nonlocal n_done
-        n_done = progress.done // 1_000
-
-    reporter = Reporter(told)
-    reporter.INTERVAL = 0.0
-    count_documents(documents(), THREADS.settings(), THREADS.crew(2, task_bytes=1_000), reporter)
+    count_documents(documents(), way.settings(), way.crew(2, task_bytes=1_000), reporter)
     assert n_done == 200
 
 

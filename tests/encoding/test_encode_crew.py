@@ -13,6 +13,7 @@ from bpenb import Tokenizer
 from bpenb.corpus import FilledRoom, TakeRoom, fill_from_documents
 from bpenb.encoding.worker import Encoded, EncodeWorker
 from bpenb.errors import EncodingError
+from tests.soon import wait_until
 
 TOKENIZER = Tokenizer({i: bytes([i]) for i in range(256) if i != 255} | {256: b"th"}, [(b"t", b"h")], ["<s>"])
 DOCUMENTS = [f"the <s> {n} th".encode() * (n % 4) for n in range(150)]
@@ -23,7 +24,7 @@ def crew_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "bpenb-encode"]
 
 
-def watched(call: Callable[[], Any], seconds: float = 30) -> Any:
+def watched(call: Callable[[], Any], seconds: float = 120) -> Any:
     """Call in a thread; fail if it does not come back. Errors pass through."""
     result: list[Any] = []
 
@@ -42,11 +43,8 @@ def watched(call: Callable[[], Any], seconds: float = 30) -> Any:
     return result[0]
 
 
-def nobody_left(seconds: float = 5) -> None:
-    given_up = time.monotonic() + seconds
-    while crew_threads() and time.monotonic() < given_up:
-        time.sleep(0.01)
-    assert not crew_threads()
+def nobody_left() -> None:
+    assert wait_until(lambda: not crew_threads())
 
 
 def fill_of(items: Iterator[bytes] | list[bytes]) -> Callable[[TakeRoom], Iterator[FilledRoom]]:
@@ -192,7 +190,7 @@ def test_a_worker_that_is_left_behind_is_not_used_again(monkeypatch: pytest.Monk
         if is_thread and filled.place(0).unit > 0 and not is_stuck.is_set():
             stuck.append(self)
             is_stuck.set()
-            go_on.wait(30)
+            go_on.wait(120)
         return original(self, filled, *args)
 
     monkeypatch.setattr(EncodeWorker, "encode", encode)

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from bpenb.preparing.run import DatasetRun
 from tests.cli.running import command, environment
 from tests.corpus.writing import write_rows
 from tests.preparing.making import busy_journal, contents, sample_text, small_buffers, tokenizer, write_inputs
+from tests.soon import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,7 @@ def made() -> Tokenizer:
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
     yield
-    given_up = time.monotonic() + 5
-    while any(t.name == "bpenb-encode" for t in threading.enumerate()) and time.monotonic() < given_up:
-        time.sleep(0.01)
-    assert not [thread for thread in threading.enumerate() if thread.name == "bpenb-encode"]
+    assert wait_until(lambda: not any(t.name == "bpenb-encode" for t in threading.enumerate()))
 
 
 # --- a full disk ------------------------------------------------------------------------------------

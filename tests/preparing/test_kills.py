@@ -84,7 +84,7 @@ def test_killed_processes(folder: Path, choice: str) -> None:
     for delay in (0.1 + 0.3 * chance.random(), 0.1 + 0.3 * chance.random(), None):
         with child(folder, choice, "go_on") as started:
             if delay is None:
-                assert started.wait(60) == 0
+                assert started.wait(300) == 0
             else:
                 time.sleep(delay)
                 started.kill()
@@ -134,7 +134,7 @@ def test_many_kills(folder: Path, choice: str) -> None:
     """Where a process can fork: at a dozen moments of several runs."""
     expected = undisturbed(folder, choice)
     with child(folder, choice, "kill_many") as started:
-        told, _ = started.communicate(timeout=60)
+        told, _ = started.communicate(timeout=300)
     assert started.returncode == 0
     for number in range(1, int(told) + 1):
         assert contents(folder / f"done{number}") == expected

@@ -17,6 +17,7 @@ import pytest
 from bpenb.errors import InvalidUtf8Error, TrainingError, WorkerError
 from bpenb.pretokenize import WorkerPool, available_workers, default_start_method, resolve_workers
 from tests.pretokenize import pool_jobs as jobs
+from tests.soon import ends_soon, wait_until
 
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 METHODS = [m for m in ("forkserver", "spawn") if m in multiprocessing.get_all_start_methods()]
@@ -31,15 +32,6 @@ def is_running(pid: int) -> bool:
         return False
     stat = Path(f"/proc/{pid}/stat")
     return not (stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 # --- work -----------------------------------------------------------------------------------------
@@ -138,7 +130,7 @@ def test_a_worker_that_dies_is_an_error_at_once(job: Callable[[int], int], says:
         WorkerPool(job, 2, start_method=method) as pool,
     ):
         list(pool.map(range(100), name=lambda number: f"input {number}"))
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     assert not multiprocessing.active_children()
 
 
@@ -175,7 +167,7 @@ def test_results_that_nobody_takes_leave_no_process() -> None:
         results = pool.map([0.0, 60.0, 60.0, 60.0])
         assert next(results) == 0.0
         start = time.monotonic()
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30  # the tasks take 60
     assert not multiprocessing.active_children()
 
 
@@ -186,7 +178,7 @@ def test_a_worker_that_ignores_sigterm_is_killed() -> None:
         results = pool.map([0.0, 60.0])
         next(results)
         raise KeyError
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30  # the task takes 60
     assert not multiprocessing.active_children()
 
 
@@ -236,7 +228,7 @@ def test_a_script_without_a_main_guard_works(method: str, script: Path, tmp_path
     text = tmp_path / "text"
     text.write_text("one two three\n" * 20_000)
     with run_script(script, text, method, 2) as process:
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=240)
     assert errors == ""
     assert process.returncode == 0
     assert output.count("counted") == 1
@@ -259,16 +251,19 @@ def start_long_work(script: Path, tmp_path: Path, method: str) -> tuple[subproce
 def test_ctrl_c_ends_everything_within_a_second(
     method: str, whole_group: bool, script: Path, tmp_path: Path
 ) -> None:
-    process, children = start_long_work(script, tmp_path, method)
-    with process:
-        start = time.monotonic()
-        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-        seconds = time.monotonic() - start
-    assert seconds < 2, seconds  # mostly the interpreter's own end
-    assert errors.count("Traceback") == 1, errors
-    assert errors.rstrip().endswith("KeyboardInterrupt")
-    assert wait_until(lambda: not any(map(is_running, children)), 1)
+    def attempt() -> float:
+        process, children = start_long_work(script, tmp_path, method)
+        with process:
+            start = time.monotonic()
+            (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            seconds = time.monotonic() - start
+        assert errors.count("Traceback") == 1, errors
+        assert errors.rstrip().endswith("KeyboardInterrupt")
+        assert wait_until(lambda: not any(map(is_running, children)))
+        return seconds
+
+    ends_soon(attempt, 2)  # mostly the interpreter's own end
 
 
 @on_posix
@@ -277,9 +272,9 @@ def test_a_parent_that_is_killed_leaves_no_worker(method: str, script: Path, tmp
     process, children = start_long_work(script, tmp_path, method)
     with process:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert children
-    assert wait_until(lambda: not any(map(is_running, children)), 3)
+    assert wait_until(lambda: not any(map(is_running, children)))
 
 
 # --- how many -------------------------------------------------------------------------------------
