@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,16 @@ import pytest
 from bpenb_cli.main import run
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("training", "cs336", "integer-sequences", "kernels")
+PAGES = {  # how many examples there are: Python, shell
+    "training": (7, 8),
+    "counts-and-sweeps": (5, 5),
+    "other-libraries": (7, 3),
+    "cs336": (6, 0),
+    "integer-sequences": (4, 0),
+    "kernels": (4, 0),
+    "how-it-is-fast": (1, 1),
+    "how-it-is-exact": (3, 1),
+}
 TEXT = (
     "low low lower lowest newer newest wider été<|endoftext|>\n\n"
     "The quick brown fox jumps over the lazy dog; it's quicker than the browner foxes.\n"
@@ -22,6 +32,7 @@ TEXT = (
 @pytest.fixture
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # a page adds to it
     for name in ("corpus.txt", "more.txt", "part-1.txt", "part-2.txt"):
         Path(name).write_text(TEXT * 20, encoding="utf-8")
     Path("rows.jsonl").write_text(json.dumps({"content": TEXT}) + "\n", encoding="utf-8")
@@ -49,13 +60,7 @@ def test_the_examples_run(page: str, corpus: Path) -> None:
 
 def test_there_are_examples() -> None:
     found = {page: [language for language, _ in blocks(page)] for page in PAGES}
-    assert {page: languages.count("python") for page, languages in found.items()} == {
-        "training": 8,
-        "cs336": 6,
-        "integer-sequences": 4,
-        "kernels": 4,
-    }
-    assert found["training"].count("sh") == 9
+    assert {page: (names.count("python"), names.count("sh")) for page, names in found.items()} == PAGES
 
 
 def test_every_way_to_train_and_every_option_of_a_vocab_is_shown() -> None:
