@@ -22,6 +22,7 @@ from bpenb.corpus import (
     DocumentSampler,
     InputOptions,
     Mixture,
+    Part,
     Source,
     SpecialScanner,
     WeightedFiles,
@@ -31,8 +32,9 @@ from bpenb.corpus import (
     fill_from_documents,
     fill_from_files,
     plan_ranges,
+    plan_shares,
     resolve_sources,
-    share_of,
+    settle_parts,
     total_bytes,
 )
 from bpenb.counting.in_processes import document_tasks, range_tasks
@@ -45,7 +47,8 @@ from bpenb.errors import CorpusError
 from bpenb.pretokenize import CompiledEngine, RegexEngine
 from bpenb.progress import Reporter
 
-__all__ = ["count_documents", "count_files", "made_by", "shard_to_count"]
+__all__ = ["count_documents", "count_files", "count_sources", "made_by", "settle_shard", "shard_of",
+           "shard_to_count"]  # fmt: skip
 
 # Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
 # 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
@@ -86,13 +89,35 @@ def count_files(
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
     mixture, options = mixture or Mixture(), options or InputOptions()
     settings = _reading(settings, options)
-    scanner = SpecialScanner(settings.boundaries)
-    finder = CutFinder(settings.pattern, scanner)
+    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
     sources = mixture.capped(resolve_sources(files), finder)
-    shards: tuple[Shard, ...] = ()
-    if share is not None:
-        shards = (_shard(sources, settings, mixture, share, options),)
-        sources = share_of(sources, share, mixture.shard_finder(finder, scanner))
+    if share is None:
+        return count_sources(sources, settings, workforce, reporter, mixture, options)
+    shard = shard_of(sources, settings, mixture, share, options)
+    parts = plan_shares(sources, share[1])[share[0] - 1]
+    sources = settle_shard(parts, settings, mixture)
+    result = count_sources(sources, settings, workforce, reporter, mixture, options)
+    return result._replace(counts=replace(result.counts, shards=(shard,)))
+
+
+def settle_shard(parts: Sequence[Part], settings: CountSettings, mixture: Mixture) -> list[Source]:
+    """Return what the planned parts of a shard hold; where documents are sampled, only whole ones."""
+    scanner = SpecialScanner(settings.boundaries)
+    finder = mixture.shard_finder(CutFinder(settings.pattern, scanner), scanner)
+    return settle_parts(parts, finder, keep_rows=mixture.sampler(scanner) is not None)
+
+
+def count_sources(
+    sources: Sequence[Source],
+    settings: CountSettings,
+    workforce: Workforce,
+    reporter: Reporter,
+    mixture: Mixture,
+    options: InputOptions,
+) -> CountResult:
+    """Count the words of sources, capped and divided already; arguments and errors as of `count_files`."""
+    settings = _reading(settings, options)
+    scanner = SpecialScanner(settings.boundaries)
     reading = _Reading(options, mixture, mixture.sampler(scanner), BadRows(options.skip_bad_rows))
     if options.skip_bad_rows:
         reporter.more = lambda: {"bad_rows": reading.bad_rows.n_skipped}
@@ -106,7 +131,21 @@ def count_files(
     result = result._replace(inputs=asdict(options) | reading.bad_rows.report)
     if mixture.settings != Mixture().settings or result.mixture is not None:
         result = result._replace(mixture=mixture.settings | dict(result.mixture or {}))
-    return result._replace(counts=replace(result.counts, shards=shards)) if shards else result
+    return result
+
+
+def shard_of(
+    sources: Sequence[Source],
+    settings: CountSettings,
+    mixture: Mixture,
+    share: tuple[int, int],
+    options: InputOptions,
+) -> Shard:
+    """Return the marker of a share: which of how many, of which corpus."""
+    # Files of rows were once a whole of their own: such shards must not be merged with these.
+    of_rows = [[options.field, options.skip_bad_rows, "divided"]] if any(s.kind.is_rows for s in sources) else []
+    identity = corpus_identity(sources, mixture.settings, settings.errors, *of_rows)
+    return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
 
 
 def shard_to_count(
@@ -120,7 +159,7 @@ def shard_to_count(
     options = options or InputOptions()
     settings = _reading(settings, options)
     finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
-    return _shard(mixture.capped(resolve_sources(files), finder), settings, mixture, share, options)
+    return shard_of(mixture.capped(resolve_sources(files), finder), settings, mixture, share, options)
 
 
 def made_by(settings: CountSettings, options: InputOptions | None = None) -> dict[str, object]:
@@ -208,19 +247,6 @@ def _reading(settings: CountSettings, options: InputOptions) -> CountSettings:
     if options.document_separator is None:
         return settings
     return replace(settings, document_separator=options.document_separator)
-
-
-def _shard(
-    sources: Sequence[Source],
-    settings: CountSettings,
-    mixture: Mixture,
-    share: tuple[int, int],
-    options: InputOptions,
-) -> Shard:
-    """Return the marker of a share: which of how many, of which corpus."""
-    of_rows = [[options.field, options.skip_bad_rows]] if any(s.kind.is_rows for s in sources) else []
-    identity = corpus_identity(sources, mixture.settings, settings.errors, *of_rows)
-    return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
 
 
 def _count_sources(
