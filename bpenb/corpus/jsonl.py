@@ -48,7 +48,7 @@ def read_jsonl(source: Source, field: str, bad_rows: BadRows, first: int = 0) ->
     """
     loads = load_library("jsonl").loads
     n_rows = n_lines = n_disk = 0
-    name = f"{source.name}, line " if not source.start else f"{source.name}, behind byte {source.start:,} line "
+    where = f" behind byte {source.start:,}" if source.start else ""
     with open_stream(source) as stream:
         for lines in _line_blocks(stream):
             if not n_lines and not source.start and lines[0].startswith(_BOM):  # of the file, not of a text
@@ -64,7 +64,7 @@ def read_jsonl(source: Source, field: str, bad_rows: BadRows, first: int = 0) ->
                 found = [
                     (number, text)
                     for number, place, row in list(read)[skipped:]
-                    if (text := _text(loads, row, field, f"{name}{place + 1}", bad_rows))
+                    if (text := _text(loads, row, field, f"{source.name}, line {place + 1}{where}", bad_rows))
                     is not None
                 ]
                 texts = [text for _, text in found]

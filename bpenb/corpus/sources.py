@@ -1,6 +1,6 @@
 """Inputs: whole files or parts of them, each with its weight; capped.
 
-    files → [Source, …] → capped at a safe cut → the i-th of n shares (shares.py) → ranges, buffers
+files → [Source, …] → capped at a safe cut → the i-th of n shares (shares.py) → ranges, buffers
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ from bpenb.errors import CorpusError
 from bpenb.pretokenize import CompiledEngine, RegexEngine
 from bpenb.progress import Reporter
 
-__all__ = ["count_documents", "count_files", "count_sources", "made_by", "settle_shard", "shard_of",
-           "shard_to_count"]  # fmt: skip
+__all__ = ["count_documents", "count_files", "count_sources", "made_by", "nothing_counted",
+           "settle_shard", "shard_of", "shard_to_count", "sources_to_count"]  # fmt: skip
 
 # Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
 # 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
@@ -88,9 +88,7 @@ def count_files(
     """
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
     mixture, options = mixture or Mixture(), options or InputOptions()
-    settings = _reading(settings, options)
-    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
-    sources = mixture.capped(resolve_sources(files), finder)
+    settings, sources = sources_to_count(files, settings, mixture, options)
     if share is None:
         return count_sources(sources, settings, workforce, reporter, mixture, options)
     shard = shard_of(sources, settings, mixture, share, options)
@@ -98,6 +96,15 @@ def count_files(
     sources = settle_shard(parts, settings, mixture)
     result = count_sources(sources, settings, workforce, reporter, mixture, options)
     return result._replace(counts=replace(result.counts, shards=(shard,)))
+
+
+def sources_to_count(
+    files: WeightedFiles, settings: CountSettings, mixture: Mixture, options: InputOptions
+) -> tuple[CountSettings, Sequence[Source]]:
+    """Return the settings with the separator of documents, and the inputs, capped; errors as above."""
+    settings = _reading(settings, options)
+    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
+    return settings, mixture.capped(resolve_sources(files), finder)
 
 
 def settle_shard(parts: Sequence[Part], settings: CountSettings, mixture: Mixture) -> list[Source]:
@@ -143,7 +150,8 @@ def shard_of(
 ) -> Shard:
     """Return the marker of a share: which of how many, of which corpus."""
     # Files of rows were once a whole of their own: such shards must not be merged with these.
-    of_rows = [[options.field, options.skip_bad_rows, "divided"]] if any(s.kind.is_rows for s in sources) else []
+    has_rows = any(source.kind.is_rows for source in sources)
+    of_rows = [[options.field, options.skip_bad_rows, "divided"]] if has_rows else []
     identity = corpus_identity(sources, mixture.settings, settings.errors, *of_rows)
     return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
 
@@ -157,14 +165,17 @@ def shard_to_count(
 ) -> Shard:
     """Return the marker that `count_files` with the same arguments would give, without counting."""
     options = options or InputOptions()
-    settings = _reading(settings, options)
-    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
-    return shard_of(mixture.capped(resolve_sources(files), finder), settings, mixture, share, options)
+    settings, sources = sources_to_count(files, settings, mixture, options)
+    return shard_of(sources, settings, mixture, share, options)
 
 
 def made_by(settings: CountSettings, options: InputOptions | None = None) -> dict[str, object]:
     """Return what `WordCounts.made_by` of counts with these settings will be."""
-    settings = _reading(settings, options or InputOptions())
+    return nothing_counted(_reading(settings, options or InputOptions())).made_by
+
+
+def nothing_counted(settings: CountSettings) -> WordCounts:
+    """Return the counts of no text with these settings."""
     kind = CompiledEngine if settings.is_compiled else RegexEngine
     engine = kind(settings.pattern, settings.special_tokens)
     nothing = np.empty(0, dtype=np.int64)
@@ -177,7 +188,7 @@ def made_by(settings: CountSettings, options: InputOptions | None = None) -> dic
         engine.name,
         engine.unicode_version,
         document_separator=settings.document_separator,
-    ).made_by
+    )
 
 
 def count_documents(
