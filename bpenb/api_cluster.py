@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from bpenb.cluster import Cluster, ClusterResult, count_with
+from bpenb.cluster import Cluster, ClusterResult, count_with, dask_engine
 from bpenb.corpus import InputOptions, Mixture, WeightedFiles
 from bpenb.counting import CountSettings, Workforce
 from bpenb.errors import BpenbError
@@ -52,8 +52,6 @@ def count_on_cluster(
         if output is None:
             raise BpenbError("counting on a cluster needs a work folder: Cluster(…, work_folder=…)")
         folder = Path(output).with_name(f"{Path(output).name}.work")
-    from bpenb.cluster.on_dask import dask_engine
-
     return count_with(
         lambda: dask_engine(cluster),
         files,

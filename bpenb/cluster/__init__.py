@@ -7,7 +7,9 @@ twice, and a run that was broken off goes on. All of it but `on_dask.py` knows n
 """
 
 from bpenb.cluster.door import ClusterResult, Engine, Event, count_with
+from bpenb.cluster.on_dask import dask_engine
 from bpenb.cluster.settings import Cluster
 from bpenb.cluster.tasks import Done, Stated, Task, perform
 
-__all__ = ["Cluster", "ClusterResult", "Done", "Engine", "Event", "Stated", "Task", "count_with", "perform"]
+__all__ = ["Cluster", "ClusterResult", "Done", "Engine", "Event", "Stated", "Task", "count_with", "dask_engine",
+           "perform"]  # fmt: skip

@@ -232,7 +232,7 @@ class _Crew:
 
     def _do(self, tasks: Sequence[Task], sizes: Sequence[int], upto: int) -> list[dict[str, Any]]:
         """Have tasks done, after which there will be `upto`; returns their reports."""
-        done = upto - sum(sizes)
+        done = shown = upto - sum(sizes)
         reports: list[dict[str, Any]] = [{}] * len(tasks)
         if not tasks:
             return reports
@@ -244,7 +244,8 @@ class _Crew:
                     self.peak_rss_bytes = max(self.peak_rss_bytes, event.done.peak_rss_bytes)
                     reports[event.number] = event.done.report
                     done += sizes[event.number]
-                self._reporter.update(min(done + event.n_running_bytes, upto), workers=event.n_workers)
+                shown = max(shown, min(done + event.n_running_bytes, upto))  # what dies is counted again
+                self._reporter.update(shown, workers=event.n_workers)
         return reports
 
 

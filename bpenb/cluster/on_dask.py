@@ -58,8 +58,9 @@ def dask_engine(cluster: Cluster) -> Iterator[DaskEngine]:
                         n_workers=resolve_workers(cluster.local_workers),
                         threads_per_worker=1,
                         processes=True,
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",  # the usual port may be taken
                         silence_logs=logging.CRITICAL,
+                        preload=["bpenb.cluster.local_worker"],
                     )
                 )
             elif cluster.scheduler_file is not None:

@@ -27,7 +27,7 @@ def partitions_of(counts: WordCounts, n_partitions: int) -> npt.NDArray[np.uint1
 
     Example:
         >>> partitions_of(WordCounts.from_dict({"er": 1, "low": 2, "the": 3}), 4).tolist()
-        [3, 3, 0]
+        [3, 0, 3]
     """
     found = np.empty(len(counts), dtype=np.uint16)
     for first, last in _stretches(counts.word_offsets):
