@@ -28,6 +28,7 @@ __all__ = ["DaskEngine", "dask_engine"]
 _PATIENCE = 8  # seconds until a scheduler that does not answer is away
 _TICK = 0.2  # seconds between two looks at the progress
 _TELLING = 1.0  # seconds between two reports of a running task
+_FIRST_TELLING = 0.2  # seconds until the first: most tasks are over by then
 _NOTHING = Done({}, None, 0)
 
 
@@ -183,7 +184,7 @@ def _perform(task: Task, number: int, topic: str) -> Done:
     """Do a task, in a worker."""
     worker: Any = importlib.import_module("distributed").get_worker()
     stated = Stated(worker.address, worker.memory_manager.memory_limit, worker.state.nthreads)
-    last = time.monotonic()
+    last = time.monotonic() - _TELLING + _FIRST_TELLING
 
     def report(n_bytes: int) -> None:
         nonlocal last

@@ -33,7 +33,7 @@ __all__ = ["Partial", "PartialWriter", "Partition", "open_partial", "write_parti
 
 _MAGIC = b"bpenbPC1"
 _TAIL = 16
-_IN_MEMORY = 1 << 24  # bytes of lengths and of counts that wait in memory, not in temporary files
+_IN_MEMORY = 1 << 22  # bytes of lengths and of counts that wait in memory, not in temporary files
 _BLOCK = 1 << 20
 
 

@@ -13,7 +13,7 @@ from bpenb.counting import WordCounts, Words
 
 __all__ = ["partitions_of", "words_of_partition"]
 
-_AT_ONCE = 1 << 20  # bytes of words that are hashed or copied together: each takes 40 bytes meanwhile
+_AT_ONCE = 1 << 18  # bytes of words that are hashed or copied together: each takes 40 bytes meanwhile
 
 
 def partitions_of(counts: WordCounts, n_partitions: int) -> npt.NDArray[np.uint16]:

@@ -125,10 +125,10 @@ def test_a_worker_is_killed(
     killer = threading.Thread(target=kill)
     killer.start()
     cluster = Cluster(running.address, work_folder=work)
-    bpenb.count_to_file(corpus, output, cluster=cluster, workers=FINE)
+    bpenb.count_to_file(corpus, output, cluster=cluster, workers=Workforce(task_bytes=2_000))
     killer.join()
     assert victim.wait() == -signal.SIGKILL
-    n_files = {"shards": 30, "merges": 10}[phase]
+    n_files = {"shards": 80, "merges": 3 * 14 + 14}[phase]
     assert left[0] < n_files  # there was work left to do
     assert output.read_bytes() == counted
 
@@ -225,6 +225,25 @@ def test_a_scheduler_that_goes_away(corpus: Path, tmp_path: Path) -> None:
         bpenb.count_words(corpus, cluster=Cluster(own.address, work_folder=work), workers=FINE)
     killer.join()
     assert any("--resume" in note for note in told.value.__notes__)
+
+
+def test_workers_that_come_later(corpus: Path, counted: bytes, tmp_path: Path) -> None:
+    own = Running(tmp_path)
+    output, told = tmp_path / "counts.npz", []
+
+    def come() -> None:
+        wait_for((tmp_path / "counts.npz.work" / "plan.json").exists, "the plan")
+        own.add_worker(1, 0)  # which states no limit of memory
+
+    coming = threading.Thread(target=come)
+    coming.start()
+    cluster = Cluster(own.address)
+    bpenb.count_to_file(corpus, output, cluster=cluster, workers=SMALL, progress=told.append)
+    coming.join()
+    own.end()
+    assert output.read_bytes() == counted
+    plan = next(progress for progress in told if progress.phase == "plan" and progress.finished)
+    assert plan.details["workers"] == 0 and "memory_per_worker" not in plan.details
 
 
 def test_memory_stays_below_what_the_worker_states(tmp_path: Path) -> None:
