@@ -11,5 +11,5 @@ from bpenb.cluster.on_dask import dask_engine
 from bpenb.cluster.settings import Cluster
 from bpenb.cluster.tasks import Done, Stated, Task, perform
 
-__all__ = ["Cluster", "ClusterResult", "Done", "Engine", "Event", "Stated", "Task", "count_with", "dask_engine",
-           "perform"]  # fmt: skip
+__all__ = ["Cluster", "ClusterResult", "Done", "Engine", "Event", "Stated", "Task", "count_with",
+           "dask_engine", "perform"]  # fmt: skip

@@ -13,6 +13,7 @@ import queue
 import secrets
 import time
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ _PATIENCE = 8  # seconds until a scheduler that does not answer is away
 _TICK = 0.2  # seconds between two looks at the progress
 _TELLING = 1.0  # seconds between two reports of a running task
 _FIRST_TELLING = 0.2  # seconds until the first: most tasks are over by then
+_GONE = "the scheduler went away"
 _NOTHING = Done({}, None, 0)
 
 
@@ -154,9 +156,11 @@ class DaskEngine:
                 still = set(running.values())  # a late word of one that is done does not count
                 n_running_bytes = sum(n for number, n in list(told.items()) if number in still)
                 yield Event(ended_number, done, n_running_bytes, n_workers)
+        except (OSError, CancelledError) as error:
+            raise WorkerError(_GONE) from error
         finally:
-            self._client.unsubscribe_topic(topic)
-            if running and self._client.status == "running":
+            if self._client.status == "running":
+                self._client.unsubscribe_topic(topic)
                 self._client.cancel(list(running), force=True)
 
     def _submit(self, task: Task, number: int, topic: str) -> Any:
@@ -177,7 +181,7 @@ class DaskEngine:
                     "mostly, they were given more memory than there is"
                 )
             raise WorkerError(f"a worker could not do its task: {type(error).__name__}: {error}")
-        raise WorkerError("the scheduler went away")
+        raise WorkerError(_GONE)
 
 
 def _perform(task: Task, number: int, topic: str) -> Done:
