@@ -79,15 +79,14 @@ def _address_in(path: Path) -> str:
     while True:
         try:
             return str(json.loads(path.read_bytes())["address"])
-        except FileNotFoundError:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             if time.monotonic() > patience:
+                gone = isinstance(error, FileNotFoundError)
                 raise WorkerError(
-                    f"{path}: there is no such file; start a scheduler that writes it (dask scheduler "
-                    f"--scheduler-file {path})"
+                    f"{path}: {'there is no such file' if gone else f'is no file of a scheduler: {error}'}; "
+                    f"start a scheduler that writes it (dask scheduler --scheduler-file {path})"
                 ) from None
             time.sleep(_TICK)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise WorkerError(f"{path}: is no file of a scheduler: {error}") from None
 
 
 def _connect(distributed: Any, address: Any, where: str) -> Any:

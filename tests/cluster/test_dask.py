@@ -53,7 +53,7 @@ class Running:
         self._processes = [
             start("scheduler", "--scheduler-file", str(self.file), "--port", "0", "--no-dashboard")
         ]
-        wait_for(self.file.exists, "the scheduler")
+        wait_for(lambda: self.file.exists() and self.file.read_bytes().endswith(b"}"), "the scheduler")
         self.address = json.loads(self.file.read_bytes())["address"]
 
     def add_worker(self, n_threads: int = 1, memory: int = LIMIT) -> subprocess.Popen[bytes]:
