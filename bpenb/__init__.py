@@ -4,6 +4,7 @@
     train_bpe                                         the same with the signature of CS336
     count_words, count_words_from_iterator            text → WordCounts
     count_to_file, merge_counts, merge_to_file        shards of a corpus → files → WordCounts
+    Cluster                                           whose workers count, in place of this process
     train_sweep                                       text or counts → a tokenizer for each vocab size
     verify                                            a tokenizer and its counts, held against the slow rule
     Tokenizer, WordCounts                             encode, decode, save, load; count, merge
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         merge_counts,
         merge_to_file,
     )
+    from bpenb.cluster import Cluster
     from bpenb.corpus import InputOptions
     from bpenb.counting import WordCounts, Workforce
     from bpenb.dataset import open_dataset, verify_dataset
@@ -50,6 +52,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BpenbError",
     "Checkpoint",
+    "Cluster",
     "EncodeSettings",
     "InputOptions",
     "OutputSettings",
@@ -86,6 +89,7 @@ __all__ = [
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
+    "Cluster": "bpenb.cluster",
     "EncodeSettings": "bpenb.preparing",
     "InputOptions": "bpenb.corpus",
     "OutputSettings": "bpenb.preparing",

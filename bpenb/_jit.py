@@ -36,9 +36,9 @@ import numpy as np
 from numba import prange
 from numba.core import event
 
-__all__ = ["HAS_VECTOR_MASKS", "JIT_DISABLED", "ParallelKernel", "cache_folder", "first_compile", "helper",
-           "is_compiled", "kernel", "numbers_may_wrap", "parallel_entry_is_cheap", "parallel_kernel",
-           "prange", "thread_count"]  # fmt: skip
+__all__ = ["HAS_VECTOR_MASKS", "JIT_DISABLED", "ParallelKernel", "cache_folder", "compiling_alone",
+           "first_compile", "helper", "is_compiled", "kernel", "numbers_may_wrap",
+           "parallel_entry_is_cheap", "parallel_kernel", "prange", "thread_count"]  # fmt: skip
 
 Kernel: TypeAlias = Callable[..., Any]  # kernels carry no annotations: Numba would not read them
 
@@ -157,6 +157,12 @@ def _locked(path: Path) -> Iterator[None]:
 
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def compiling_alone() -> AbstractContextManager[Any]:
+    """Return a lock for who compiles: one process of a machine at a time, the others find it on disk."""
+    folder = cache_folder()
+    return _NO_CONTEXT if folder is None else _locked(folder / ".compiling")
 
 
 def _guard_cache(dispatcher: Any, folder: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bpenb._memory import peak_rss_bytes
 from bpenb.corpus import Documents, InputOptions, Mixture, WeightedFiles, normalize_special_tokens
@@ -31,9 +31,13 @@ from bpenb.counting import (
     read_share,
     shard_to_count,
 )
+from bpenb.errors import BpenbError
 from bpenb.patterns import SplitPattern, resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, make_reporter
+
+if TYPE_CHECKING:
+    from bpenb.cluster import Cluster
 
 __all__ = [
     "END_OF_TEXT",
@@ -70,6 +74,7 @@ def count_words(
     seed: int = 0,
     shard: str | None = None,
     inputs: InputOptions | None = None,
+    cluster: Cluster | None = None,
 ) -> WordCounts:
     """Count the words of files.
 
@@ -95,9 +100,11 @@ def count_words(
             document is what special tokens separate, or a whole file, or a row. The cap comes first.
         seed: of the sample.
         shard: `i/n` counts the i-th of n shares of the files. The counts of all n, each marked with
-            what it is, merge to those of the whole (`merge_counts`). Plain text is divided; other
-            files go to a share as a whole.
+            what it is, merge to those of the whole (`merge_counts`). Text is divided at safe cuts, JSON
+            between lines, Parquet between groups of rows; compressed files are not.
         inputs: the field of rows, a separator of documents in text, and what becomes of bad rows.
+        cluster: whose workers count, in place of this process (docs/cluster.md): it says itself who and
+            with how much memory, and has a `work_folder`.
 
     Returns:
         Distinct words ascending by their bytes, with int64 counts.
@@ -119,6 +126,13 @@ def count_words(
     mixture = Mixture(max_bytes_per_source, sample, seed)
     share = None if shard is None else read_share(shard)
     workforce, reporter = workforce_of(workers, max_memory), make_reporter(progress)
+    if cluster is not None:
+        _check_whole(shard)
+        from bpenb.api_cluster import count_on_cluster
+
+        done = count_on_cluster(cluster, files, settings, workforce, reporter, mixture, inputs)
+        done.folder.remove()
+        return done.result.counts
     return count_files(files, settings, workforce, reporter, mixture, share, inputs).counts
 
 
@@ -172,6 +186,7 @@ def count_to_file(
     seed: int = 0,
     shard: str | None = None,
     inputs: InputOptions | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Count the words of files into a file, which appears when it is complete; options as of `count_words`.
 
@@ -181,12 +196,14 @@ def count_to_file(
     Args:
         output: the file to write (.npz). One that holds word counts is replaced, unless these are
             shards, which another name would have been meant for.
-        force: replace any file, and count a complete shard again.
+        force: replace any file, and count a complete shard again; on a cluster, begin anew.
+        cluster: as of `count_words`; its work folder is `OUTPUT.work` if it names none.
 
     Returns:
         A report: `output`, `status` (`counted`, or `complete` before), `shard`, `words`, `pretokens`,
         `word_bytes`, `text_bytes`, `seconds`, `mixture`, `memory_plan` (None where there is none),
-        `inputs` (how they were read, and `n_bad_rows`; None if nothing was read).
+        `inputs` (how they were read, and `n_bad_rows`; None if nothing was read), `cluster` (its shards,
+        workers and their peak memory; None if there was none).
 
     Raises:
         OutputError: the file holds something else, or cannot be written; told before any work.
@@ -208,6 +225,17 @@ def count_to_file(
     counts = complete_counts(output, marker, made_by(settings, inputs), force=force)
     if counts is not None:
         return _count_report(output, "complete", CountResult(counts, counts.n_bytes, 0), {})
+    if cluster is not None:
+        _check_whole(shard)
+        from bpenb.api_cluster import count_on_cluster
+
+        done = count_on_cluster(
+            cluster, files, settings, workforce, reporter, mixture, inputs, output, force=force
+        )
+        done.result.counts.save(output)
+        done.folder.remove()
+        report = _count_report(output, "counted", done.result, reporter.phase_seconds)
+        return report | {"cluster": done.report}
     result = count_files(files, settings, workforce, reporter, mixture, share, inputs)
     result.counts.save(output)
     return _count_report(output, "counted", result, reporter.phase_seconds)
@@ -268,6 +296,11 @@ def workforce_of(workers: Workers, max_memory: int | str | None) -> Workforce:
     return workforce if max_memory is None else replace(workforce, max_memory=max_memory)
 
 
+def _check_whole(shard: str | None) -> None:
+    if shard is not None:
+        raise BpenbError("shard and cluster exclude each other: a cluster counts all shards, and merges them")
+
+
 def _settings(
     pattern: Pattern, special_tokens: Iterable[str], errors: Utf8Errors, engine: EngineOption
 ) -> CountSettings:
@@ -292,4 +325,5 @@ def _count_report(
         "mixture": None if result.mixture is None else dict(result.mixture),
         "memory_plan": None if result.memory_plan is None else asdict(result.memory_plan),
         "n_spills": result.n_spills,
+        "cluster": None,
     }

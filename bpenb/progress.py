@@ -18,13 +18,14 @@ class Progress:
     """Where a piece of long work stands.
 
     Attributes:
-        phase: of training `count`, `merge`, `replay` (several sizes), `check` (`--verify`); of encoding
-            `encode` and `shuffle`; `decode`; of datasets `verify`.
+        phase: of training `count`, `merge`, `replay` (several sizes), `check` (`--verify`); of counting on
+            a cluster `plan`, `count`, `add up`, `join`; of encoding `encode` and `shuffle`; `decode`; of
+            datasets `verify`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
         unit: `bytes` (count, encode, verify; of files: as they lie on disk), `merges` (merge, check),
-            `words` (replay), `tokens` (decode), or `buckets` (shuffle), the shares that documents are
-            put in order by.
+            `words` (replay), `shards` (plan), `files` (add up), `partitions` (join), `tokens` (decode), or
+            `buckets` (shuffle), the shares that documents are put in order by.
         seconds: since the phase began.
         details: further figures by name (words, pretokens, last count, …).
         finished: whether this is the last report of its phase.

@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pretokenize": {"corpus"},
     "counting": {"corpus", "pretokenize"},
     "training": {"counting"},
+    "cluster": {"corpus", "counting"},
     "model": set(),
     "formats": {"model"},
     "encoding": {"corpus", "formats", "model", "pretokenize"},
@@ -39,6 +40,7 @@ BESIDE = {"errors", "patterns", "progress", "_arrays", "_atomic", "_bar", "_byte
 ON_TOP = {
     "__init__",
     "api",
+    "api_cluster",
     "api_counts",
     "base",
     "going_on",

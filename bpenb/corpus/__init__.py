@@ -19,13 +19,13 @@ from bpenb.corpus.ranges import plan_ranges
 from bpenb.corpus.reader import read_range
 from bpenb.corpus.rooms import FilledRoom, Place, TakeRoom, TextRoom
 from bpenb.corpus.sampling import DocumentSampler
+from bpenb.corpus.shares import Part, plan_shares, settle_parts, share_of
 from bpenb.corpus.sources import (
     Source,
     WeightedFiles,
     check_weight,
     corpus_identity,
     resolve_sources,
-    share_of,
     total_bytes,
 )
 from bpenb.corpus.specials import SpecialScanner, normalize_special_tokens
@@ -41,6 +41,7 @@ __all__ = [
     "InputOptions",
     "Kind",
     "Mixture",
+    "Part",
     "Place",
     "Source",
     "SpecialScanner",
@@ -57,10 +58,12 @@ __all__ = [
     "fill_from_files",
     "normalize_special_tokens",
     "plan_ranges",
+    "plan_shares",
     "read_range",
     "read_stream",
     "resolve_files",
     "resolve_sources",
+    "settle_parts",
     "share_of",
     "total_bytes",
 ]

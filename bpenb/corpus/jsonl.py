@@ -37,7 +37,8 @@ def read_jsonl(source: Source, field: str, bad_rows: BadRows, first: int = 0) ->
     """Yield the rows of a file of JSON lines, in batches of about half a megabyte of the file.
 
     Args:
-        source: the file.
+        source: the file, or a part of it between two lines; a row's number, and the line that a message
+            tells, are those of the part.
         field: the key of the text.
         bad_rows: is told of rows without a text.
         first: number of the first row to yield; those before it are not parsed.
@@ -47,9 +48,10 @@ def read_jsonl(source: Source, field: str, bad_rows: BadRows, first: int = 0) ->
     """
     loads = load_library("jsonl").loads
     n_rows = n_lines = n_disk = 0
+    where = f" behind byte {source.start:,}" if source.start else ""
     with open_stream(source) as stream:
         for lines in _line_blocks(stream):
-            if not n_lines and lines[0].startswith(_BOM):  # of the file, not of a text
+            if not n_lines and not source.start and lines[0].startswith(_BOM):  # of the file, not of a text
                 lines[0] = lines[0][len(_BOM) :]
             rows = [row for line in lines if (row := line.strip(_BLANK))]
             skipped = min(max(first - n_rows, 0), len(rows))
@@ -62,7 +64,7 @@ def read_jsonl(source: Source, field: str, bad_rows: BadRows, first: int = 0) ->
                 found = [
                     (number, text)
                     for number, place, row in list(read)[skipped:]
-                    if (text := _text(loads, row, field, f"{source.name}, line {place + 1}", bad_rows))
+                    if (text := _text(loads, row, field, f"{source.name}, line {place + 1}{where}", bad_rows))
                     is not None
                 ]
                 texts = [text for _, text in found]

@@ -28,7 +28,7 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
     """Yield the rows of a Parquet file, in batches of about a megabyte.
 
     Args:
-        source: the file.
+        source: the file, or a part of it: the groups of rows that begin there.
         field: the column of the text.
         bad_rows: is told of rows without a text.
         first: number of the first row to yield; whole groups of rows before it are not read.
@@ -47,21 +47,23 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
             ) as file,
         ):
             _check_column(source, file.schema_arrow, field, arrow.types)
-            n_rows, n_all, n_disk = 0, file.metadata.num_rows, 0
+            n_all, n_read, n_disk = file.metadata.num_rows, 0, 0
             size = source.n_bytes or 0
             if first > n_all:
                 raise CorpusError(
                     f"{source.name}: has {n_all:,} rows now; row {first + 1:,}, the place to go on, is gone"
                 )
-            for group in range(file.num_row_groups):
-                n_in_group = file.metadata.row_group(group).num_rows
+            groups = _groups(file, source)
+            n_here = sum(n_in_group for _, _, n_in_group in groups)
+            for group, n_rows, n_in_group in groups:
+                n_read += n_in_group
                 if not n_in_group or n_rows + n_in_group <= first:
-                    n_rows += n_in_group
                     continue
+                n_left = n_read - n_in_group - n_rows  # of the groups that are not of this part
                 for column in _read(file, group, field, _rows_per_batch(file, group, field)):
                     n_rows += len(column)
                     column = column.slice(max(first - (n_rows - len(column)), 0))
-                    upto = size * n_rows // n_all  # a row's share of the file
+                    upto = size * (n_rows + n_left) // n_here  # a row's share of the file
                     yield _batch(column, n_rows - len(column), source, field, bad_rows, upto - n_disk)
                     n_disk = upto
             if n_disk < size:  # no rows, or none that were asked for
@@ -70,6 +72,23 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
         if isinstance(error, OSError) and error.errno is not None:
             raise CorpusError(f"{source.name}: cannot be read: {os.strerror(error.errno)}") from error
         raise CorpusError(f"{source.name}: is damaged, cut short or no Parquet: {error}") from error
+
+
+def _groups(file: Any, source: Source) -> list[tuple[int, int, int]]:
+    """Return the groups of rows of a source: number, rows of the file before it, rows in it.
+
+    A group begins where its first column has its first page of data; whatever a file says there, every
+    group is in one part.
+    """
+    groups, n_before = [], 0
+    last = source.path.stat().st_size - 1
+    for group in range(file.num_row_groups):
+        told = file.metadata.row_group(group)
+        begin = min(max(told.column(0).data_page_offset, 0), last)
+        if source.start <= begin and (source.end is None or begin < source.end):
+            groups.append((group, n_before, told.num_rows))
+        n_before += told.num_rows
+    return groups
 
 
 def _check_column(source: Source, schema: Any, field: str, types: Any) -> None:

@@ -51,7 +51,7 @@ def fill_with_rows(
         while done < batch.n_rows:
             filled.holds_rows = True
             cut_before = offset if batch.numbers[done] == first else 0
-            if not filled.n_ranges:  # a row's number counts the bad ones before it
+            if not filled.n_ranges and not source.start:  # a row's number counts the bad ones before it
                 filled.n_bad_rows = n_bad + int(batch.numbers[done]) - first - n_good
             fit = done if cut_before else _fit(filled, batch, done)
             if fit > done:

@@ -1,9 +1,6 @@
-"""Inputs: whole files or parts of them, each with its weight; capped, and cut into shares.
+"""Inputs: whole files or parts of them, each with its weight; capped.
 
-    files → [Source, …] → capped at a safe cut → the i-th of n shares → ranges, buffers
-
-Every part begins and ends at a safe cut, so the words of all parts are those of the whole. What has no
-byte ranges (rows, compressed files) is not divided: a share has all of such a file, or nothing.
+files → [Source, …] → capped at a safe cut → the i-th of n shares (shares.py) → ranges, buffers
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from bpenb.corpus.cuts import CutFinder
-from bpenb.corpus.files import next_cut
 from bpenb.corpus.finding import STDIN, Files, resolve_each
 from bpenb.corpus.kinds import Kind, check_libraries, kind_of
 from bpenb.errors import BpenbError, CorpusError
@@ -29,8 +25,9 @@ __all__ = [
     "cap_sources",
     "check_weight",
     "corpus_identity",
+    "known_size",
+    "opened",
     "resolve_sources",
-    "share_of",
     "total_bytes",
 ]
 
@@ -48,7 +45,9 @@ class Source(NamedTuple):
         path: of the file; `-` is standard input.
         number: its place among the inputs, from 0.
         weight: how often its words count.
-        start, end: bytes of the part; an end of None is where the file ends.
+        start, end: bytes of the part; an end of None is where the file ends. Text begins and ends at safe
+            cuts, JSON lines between two lines; of Parquet the groups of rows that begin in these bytes are
+            meant.
     """
 
     path: Path
@@ -155,7 +154,7 @@ def _capped(source: Source, n_bytes: int, finder: CutFinder) -> Source:
         )
     if size <= n_bytes:
         return source
-    with _opened(source) as file:
+    with opened(source) as file:
         cut = _last_cut(file, n_bytes, finder)
     if cut is None:
         raise CorpusError(
@@ -178,54 +177,18 @@ def _last_cut(file: IO[bytes], position: int, finder: CutFinder) -> int | None:
     return None
 
 
-def share_of(sources: Sequence[Source], share: tuple[int, int], finder: CutFinder) -> list[Source]:
-    """Return the i-th of n shares of about equally many bytes; together they are all of the text.
-
-    Args:
-        sources: all inputs; each machine gives the same, in the same order.
-        share: (i, n) with 1 ≤ i ≤ n.
-        finder: of the places where shares may end.
+def known_size(source: Source) -> int:
+    """Return the length of a source in bytes.
 
     Raises:
-        CorpusError: an input without a size (a pipe), or that cannot be read.
+        CorpusError: it has none (a pipe).
     """
-    index, n_shares = share
-    sizes = [_size(source) for source in sources]
-    first = _boundary(sources, sizes, sum(sizes) * (index - 1) // n_shares, finder)
-    last = _boundary(sources, sizes, sum(sizes) * index // n_shares, finder)
-    parts = []
-    for n, (source, size) in enumerate(zip(sources, sizes, strict=True)):
-        start = source.start + (0 if n > first[0] else size if n < first[0] else first[1])
-        end = source.start + (0 if n > last[0] else size if n < last[0] else last[1])
-        if start < end:
-            parts.append(source._replace(start=start, end=end))
-    return parts
-
-
-def _size(source: Source) -> int:
     size = source.n_bytes
     if size is None:
         raise CorpusError(
             f"{source.name}: has no size (a pipe?), so it cannot be cut into shards; write it to a file"
         )
     return size
-
-
-def _boundary(
-    sources: Sequence[Source], sizes: Sequence[int], target: int, finder: CutFinder
-) -> tuple[int, int]:
-    """Return the source and the byte in it where a share ends: the first safe cut at `target` or behind."""
-    for n, (source, size) in enumerate(zip(sources, sizes, strict=True)):
-        if target == 0:
-            return n, 0
-        if target < size:
-            if not source.kind.has_byte_ranges:
-                return n + 1, 0
-            with _opened(source) as file:
-                cut = next_cut(file, source.start + target, source.start + size, finder)
-            return (n + 1, 0) if cut is None else (n, cut - source.start)
-        target -= size
-    return len(sources), 0
 
 
 def corpus_identity(sources: Sequence[Source], *settings: object) -> str:
@@ -235,9 +198,9 @@ def corpus_identity(sources: Sequence[Source], *settings: object) -> str:
     """
     digest = hashlib.sha256(json.dumps(settings).encode())
     for source in sources:
-        size = _size(source)
+        size = known_size(source)
         digest.update(json.dumps([size, source.weight]).encode())
-        with _opened(source) as file:
+        with opened(source) as file:
             for place in (0, max(0, size - _SAMPLE)):
                 file.seek(source.start + place)
                 digest.update(file.read(min(size, _SAMPLE)))
@@ -245,7 +208,7 @@ def corpus_identity(sources: Sequence[Source], *settings: object) -> str:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[IO[bytes]]:
+def opened(source: Source) -> Iterator[IO[bytes]]:
     """Open the file of a source; what goes wrong in the block is an error with its name."""
     try:
         with source.path.open("rb", buffering=0) as file:

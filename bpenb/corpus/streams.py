@@ -92,13 +92,11 @@ class ByteStream:
 
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, fewer only at the end."""
-        data = bytearray(n_bytes)
-        view, filled = memoryview(data), 0
+        view, filled = memoryview(bytearray(n_bytes)), 0
         while filled < n_bytes and (n := self.readinto(view[filled:])):
             filled += n
-        view.release()
-        del data[filled:]
-        return bytes(data)
+        # Copied, not cut: a profiler that samples frames (Dask has one) may still hold a view.
+        return bytes(view[:filled])
 
     def skip(self, n_bytes: int) -> None:
         """Read and forget bytes.

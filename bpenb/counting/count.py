@@ -22,6 +22,7 @@ from bpenb.corpus import (
     DocumentSampler,
     InputOptions,
     Mixture,
+    Part,
     Source,
     SpecialScanner,
     WeightedFiles,
@@ -31,8 +32,9 @@ from bpenb.corpus import (
     fill_from_documents,
     fill_from_files,
     plan_ranges,
+    plan_shares,
     resolve_sources,
-    share_of,
+    settle_parts,
     total_bytes,
 )
 from bpenb.counting.in_processes import document_tasks, range_tasks
@@ -45,7 +47,8 @@ from bpenb.errors import CorpusError
 from bpenb.pretokenize import CompiledEngine, RegexEngine
 from bpenb.progress import Reporter
 
-__all__ = ["count_documents", "count_files", "made_by", "shard_to_count"]
+__all__ = ["count_documents", "count_files", "count_sources", "made_by", "nothing_counted",
+           "settle_shard", "shard_of", "shard_to_count", "sources_to_count"]  # fmt: skip
 
 # Tasks of the regex engine: on 101 MB of prose with 2 workers, 18 MB/s in tasks of 1 MB, 15 in
 # 0.5 MB, 12 in 4 MB, which also take twice the memory (a task's pretokens are one list).
@@ -85,14 +88,43 @@ def count_files(
     """
     workforce, reporter = workforce or Workforce(), reporter or Reporter(None)
     mixture, options = mixture or Mixture(), options or InputOptions()
+    settings, sources = sources_to_count(files, settings, mixture, options)
+    if share is None:
+        return count_sources(sources, settings, workforce, reporter, mixture, options)
+    shard = shard_of(sources, settings, mixture, share, options)
+    parts = plan_shares(sources, share[1])[share[0] - 1]
+    sources = settle_shard(parts, settings, mixture)
+    result = count_sources(sources, settings, workforce, reporter, mixture, options)
+    return result._replace(counts=replace(result.counts, shards=(shard,)))
+
+
+def sources_to_count(
+    files: WeightedFiles, settings: CountSettings, mixture: Mixture, options: InputOptions
+) -> tuple[CountSettings, Sequence[Source]]:
+    """Return the settings with the separator of documents, and the inputs, capped; errors as above."""
+    settings = _reading(settings, options)
+    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
+    return settings, mixture.capped(resolve_sources(files), finder)
+
+
+def settle_shard(parts: Sequence[Part], settings: CountSettings, mixture: Mixture) -> list[Source]:
+    """Return what the planned parts of a shard hold; where documents are sampled, only whole ones."""
+    scanner = SpecialScanner(settings.boundaries)
+    finder = mixture.shard_finder(CutFinder(settings.pattern, scanner), scanner)
+    return settle_parts(parts, finder, keep_rows=mixture.sampler(scanner) is not None)
+
+
+def count_sources(
+    sources: Sequence[Source],
+    settings: CountSettings,
+    workforce: Workforce,
+    reporter: Reporter,
+    mixture: Mixture,
+    options: InputOptions,
+) -> CountResult:
+    """Count the words of sources, capped and divided already; arguments and errors as of `count_files`."""
     settings = _reading(settings, options)
     scanner = SpecialScanner(settings.boundaries)
-    finder = CutFinder(settings.pattern, scanner)
-    sources = mixture.capped(resolve_sources(files), finder)
-    shards: tuple[Shard, ...] = ()
-    if share is not None:
-        shards = (_shard(sources, settings, mixture, share, options),)
-        sources = share_of(sources, share, mixture.shard_finder(finder, scanner))
     reading = _Reading(options, mixture, mixture.sampler(scanner), BadRows(options.skip_bad_rows))
     if options.skip_bad_rows:
         reporter.more = lambda: {"bad_rows": reading.bad_rows.n_skipped}
@@ -106,7 +138,22 @@ def count_files(
     result = result._replace(inputs=asdict(options) | reading.bad_rows.report)
     if mixture.settings != Mixture().settings or result.mixture is not None:
         result = result._replace(mixture=mixture.settings | dict(result.mixture or {}))
-    return result._replace(counts=replace(result.counts, shards=shards)) if shards else result
+    return result
+
+
+def shard_of(
+    sources: Sequence[Source],
+    settings: CountSettings,
+    mixture: Mixture,
+    share: tuple[int, int],
+    options: InputOptions,
+) -> Shard:
+    """Return the marker of a share: which of how many, of which corpus."""
+    # Files of rows were once a whole of their own: such shards must not be merged with these.
+    has_rows = any(source.kind.is_rows for source in sources)
+    of_rows = [[options.field, options.skip_bad_rows, "divided"]] if has_rows else []
+    identity = corpus_identity(sources, mixture.settings, settings.errors, *of_rows)
+    return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
 
 
 def shard_to_count(
@@ -118,14 +165,17 @@ def shard_to_count(
 ) -> Shard:
     """Return the marker that `count_files` with the same arguments would give, without counting."""
     options = options or InputOptions()
-    settings = _reading(settings, options)
-    finder = CutFinder(settings.pattern, SpecialScanner(settings.boundaries))
-    return _shard(mixture.capped(resolve_sources(files), finder), settings, mixture, share, options)
+    settings, sources = sources_to_count(files, settings, mixture, options)
+    return shard_of(sources, settings, mixture, share, options)
 
 
 def made_by(settings: CountSettings, options: InputOptions | None = None) -> dict[str, object]:
     """Return what `WordCounts.made_by` of counts with these settings will be."""
-    settings = _reading(settings, options or InputOptions())
+    return nothing_counted(_reading(settings, options or InputOptions())).made_by
+
+
+def nothing_counted(settings: CountSettings) -> WordCounts:
+    """Return the counts of no text with these settings."""
     kind = CompiledEngine if settings.is_compiled else RegexEngine
     engine = kind(settings.pattern, settings.special_tokens)
     nothing = np.empty(0, dtype=np.int64)
@@ -138,7 +188,7 @@ def made_by(settings: CountSettings, options: InputOptions | None = None) -> dic
         engine.name,
         engine.unicode_version,
         document_separator=settings.document_separator,
-    ).made_by
+    )
 
 
 def count_documents(
@@ -208,19 +258,6 @@ def _reading(settings: CountSettings, options: InputOptions) -> CountSettings:
     if options.document_separator is None:
         return settings
     return replace(settings, document_separator=options.document_separator)
-
-
-def _shard(
-    sources: Sequence[Source],
-    settings: CountSettings,
-    mixture: Mixture,
-    share: tuple[int, int],
-    options: InputOptions,
-) -> Shard:
-    """Return the marker of a share: which of how many, of which corpus."""
-    of_rows = [[options.field, options.skip_bad_rows]] if any(s.kind.is_rows for s in sources) else []
-    identity = corpus_identity(sources, mixture.settings, settings.errors, *of_rows)
-    return Shard(identity, total_bytes(sources) or 0, n_shards=share[1], number=share[0])
 
 
 def _count_sources(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 
 import numpy as np
 
-from bpenb._jit import is_compiled
+from bpenb._jit import compiling_alone, is_compiled
 from bpenb.corpus import FilledRoom, TakeRoom
 from bpenb.counting.crew import Crew
 from bpenb.counting.order import first_disorder, sort_buckets
@@ -75,6 +76,15 @@ def load_kernels(engine: CompiledEngine | None = None) -> None:
     name = engine.pattern_name if engine else None
     if name in _LOADED:
         return
+    with ExitStack() as stack:
+        if not kernels_compiled():
+            with suppress(OSError):  # a file system without locks: then several compile
+                stack.enter_context(compiling_alone())
+        _load_kernels(engine)
+    _LOADED.add(name)
+
+
+def _load_kernels(engine: CompiledEngine | None) -> None:
     table = WordTable(8)
     if engine is None:
         table.add(np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 1, 2]), np.array([1, 1]))
@@ -88,4 +98,3 @@ def load_kernels(engine: CompiledEngine | None = None) -> None:
         table = worker.finish()
     table.reserve(1 << 12, 0)
     first_disorder(*table.to_arrays()[:2])
-    _LOADED.add(name)

@@ -13,17 +13,32 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from bpenb._arrays import ByteArray, CountArray, Int64Array, offsets_from_lengths
 from bpenb.counting.table import WordTable
 
-__all__ = ["Run", "RunBlock", "Words", "merge_blocks"]
+__all__ = ["Run", "RunBlock", "StoredWords", "Words", "merge_blocks"]
 
 Words: TypeAlias = tuple[ByteArray, Int64Array, CountArray]
 _WORD = 16  # bytes that a word takes in a block beside its own
+
+
+class StoredWords(Protocol):
+    """Words on a disk, ascending by their bytes, and how a stretch of them is read; as of `Run`."""
+
+    n_words: int
+
+    def read_lengths(self, first: int, n: int) -> Int64Array:
+        """Return the lengths of `n` words."""
+
+    def read_counts(self, first: int, n: int) -> CountArray:
+        """Return the counts of `n` words."""
+
+    def read_bytes(self, first: int, n: int) -> ByteArray:
+        """Return `n` bytes of words."""
 
 
 class Run:
@@ -72,6 +87,18 @@ class Run:
         word_bytes = np.fromfile(self.bytes_path, dtype=np.uint8)
         return word_bytes, offsets, np.fromfile(self.counts_path, dtype=np.int64)
 
+    def read_lengths(self, first: int, n: int) -> Int64Array:
+        """Return the lengths of `n` words, from number `first` on."""
+        return np.fromfile(self.lengths_path, dtype=np.int64, count=n, offset=8 * first)
+
+    def read_counts(self, first: int, n: int) -> CountArray:
+        """Return the counts of `n` words, from number `first` on."""
+        return np.fromfile(self.counts_path, dtype=np.int64, count=n, offset=8 * first)
+
+    def read_bytes(self, first: int, n: int) -> ByteArray:
+        """Return `n` bytes of words, from byte `first` on."""
+        return np.fromfile(self.bytes_path, dtype=np.uint8, count=n, offset=first)
+
     def remove(self) -> None:
         """Remove the files."""
         for path in (self.bytes_path, self.lengths_path, self.counts_path):
@@ -86,7 +113,7 @@ class RunBlock:
         block_bytes: memory to keep to, unless a single word is larger.
     """
 
-    def __init__(self, run: Run, block_bytes: int) -> None:
+    def __init__(self, run: StoredWords, block_bytes: int) -> None:
         self._run = run
         self._block_bytes = block_bytes
         self._next_word = self._next_byte = 0
@@ -119,11 +146,11 @@ class RunBlock:
             return
         run, at = self._run, self._next_word
         most = min(max(1, room // (_WORD + 1)), run.n_words - at)
-        lengths = np.fromfile(run.lengths_path, dtype=np.int64, count=most, offset=8 * at)
+        lengths = run.read_lengths(at, most)
         n = max(1, int(np.searchsorted(np.cumsum(lengths + _WORD), room, side="right")))
         n_bytes = int(lengths[:n].sum())
-        text = np.fromfile(run.bytes_path, dtype=np.uint8, count=n_bytes, offset=self._next_byte)
-        counts = np.fromfile(run.counts_path, dtype=np.int64, count=n, offset=8 * at)
+        text = run.read_bytes(self._next_byte, n_bytes)
+        counts = run.read_counts(at, n)
         self._text = np.concatenate([self._text, text])
         self._offsets = offsets_from_lengths(np.concatenate([np.diff(self._offsets), lengths[:n]]))
         self._counts = np.concatenate([self._counts, counts])

@@ -82,6 +82,8 @@ class Workforce:
         start_method: of processes; None: `forkserver` where there is one, else `spawn`.
         max_memory: bytes (or `512MB`, `2GB`) that this process and its workers hold at most; what
             does not fit goes to temporary files (docs/decisions/0008-memory-budget.md).
+        base_memory: bytes of it that are taken for what the process held before; None: what it holds when
+            counting begins, which is too much where it counts other texts at the same time.
     """
 
     workers: int | None = None
@@ -90,6 +92,7 @@ class Workforce:
     small_input: int = _SMALL_INPUT
     start_method: str | None = None
     max_memory: int | str | None = None
+    base_memory: int | None = None
 
     def __post_init__(self) -> None:
         parse_memory(self.max_memory)

@@ -61,7 +61,7 @@ def count_by_threads(
         return _result(counted, None, settings, engine, reporter)
     load_kernels()  # for files of words
     release_free_memory()  # of earlier work; the kernels are part of the base
-    plan = plan_threads(budget, rss_bytes(), workers, buffer_bytes)
+    plan = plan_threads(budget, _base(workforce), workers, buffer_bytes)
     with Spill(plan) as spill:
         crew = Crew(engine, settings.errors, plan.workers, buffer_bytes, spill)
         counted = count_in_threads(fill, crew, reporter, in_turns=n_bytes is not None)
@@ -91,12 +91,17 @@ def count_by_processes(
     load_kernels()
     engine = replace(job).engine  # part of the base; not the job's own, which travels without one
     release_free_memory()
-    plan = plan_processes(budget, rss_bytes(), workers, settings.is_compiled, task_bytes)
+    plan = plan_processes(budget, _base(workforce), workers, settings.is_compiled, task_bytes)
     task_bytes = min(task_bytes, plan.largest_text // 3)  # several documents are up to three times that
     with Spill(plan) as spill:
         tasks = tasks_of(task_bytes)
         counted = count_in_processes(tasks, job, plan.workers, small, method, reporter, spill)
     return _result(counted, spill, settings, engine, reporter)
+
+
+def _base(workforce: Workforce) -> int:
+    """Return the bytes that the process holds without what is to be counted."""
+    return rss_bytes() if workforce.base_memory is None else workforce.base_memory
 
 
 def _result(

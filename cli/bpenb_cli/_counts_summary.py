@@ -28,6 +28,9 @@ def show_count(report: Mapping[str, Any]) -> None:
         rows["text"] = format_amount(report["text_bytes"], "bytes")
         rows |= corpus_rows(report)
         rows["time"] = f"{format_seconds(seconds)}, {rate}/s"
+    if told := report["cluster"]:
+        rows["cluster"] = f"{told['shards']:,} shards, {told['workers']:,} workers"
+        rows["of a worker"] = format_amount(told["worker_peak_memory_bytes"], "bytes")
     rows["peak memory"] = format_amount(report["peak_memory_bytes"], "bytes")
     _show(report, rows)
 

@@ -19,7 +19,9 @@ CheckpointOption = Annotated[
         "--checkpoint", help="A file to keep the merges in, every minute and when broken off; it stays."
     ),
 ]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on from the checkpoint, or from what a cluster has counted.")
+]
 
 
 def going_on(

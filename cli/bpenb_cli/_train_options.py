@@ -11,7 +11,8 @@ import typer
 from bpenb_cli._amounts import read_amount
 from bpenb_cli._choices import Ties
 
-__all__ = ["EvalOption", "TiesOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]
+__all__ = ["EvalOption", "ForceOption", "MaxTokenLengthOption", "MinFrequencyOption", "OutputOption",
+           "ProfileOption", "TiesOption", "VerifyOption", "VocabSizeOption", "parse_vocab_sizes"]  # fmt: skip
 
 VocabSizeOption = Annotated[
     str,
@@ -41,6 +42,11 @@ TiesOption = Annotated[
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Hold the result against slow, simple code before it is saved.")
 ]
+MinFrequencyOption = Annotated[int, typer.Option(help="Least count of a pair that is merged.")]
+MaxTokenLengthOption = Annotated[int | None, typer.Option(help="Longest token, in bytes.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")]
+ProfileOption = Annotated[Path | None, typer.Option(help="Write cProfile data to this file.")]
 
 
 def _parse_size(text: str) -> int:

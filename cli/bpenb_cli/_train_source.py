@@ -1,20 +1,16 @@
-"""What a training learns from: files of text or rows, or a file of word counts."""
+"""What a training learns from, as its command line names it: files of text or rows, or of word counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bpenb_cli import _messages
 from bpenb_cli._mixture import WEIGHTED_INPUTS_HELP, weighted_files
 
-if TYPE_CHECKING:
-    from bpenb import WordCounts
-
-__all__ = ["FromCountsOption", "TrainInputsArgument", "prepare_source", "training_files"]
+__all__ = ["OF_READING", "FromCountsOption", "TrainInputsArgument", "training_files"]
 
 TrainInputsArgument = Annotated[
     list[str] | None,
@@ -56,24 +52,3 @@ def training_files(
             option = "--" + name.replace("_", "-")
             raise typer.BadParameter(f"{option} is for reading text; --from-counts reads none")
     return []
-
-
-def prepare_source(
-    files: list[Path] | dict[Path, int],
-    from_counts: Path | None,
-    special_tokens: list[str] | None,
-    pattern: str | None,
-    settings: dict[str, Any],
-) -> tuple[list[Path] | dict[Path, int] | WordCounts, dict[str, Any]]:
-    """Return what to learn from, and the settings for that: word counts know how they were made."""
-    import bpenb
-    from bpenb.counting import describe_missing
-
-    if from_counts is None:
-        return files, settings | {"special_tokens": special_tokens, "pattern": pattern}
-    counts = bpenb.WordCounts.load(from_counts)
-    if missing := describe_missing(counts.shards):
-        _messages.warning(f"{from_counts} is not complete: {missing}: missing")
-    learning = {name: value for name, value in settings.items() if name not in (*OF_READING, "inputs")}
-    learning |= {"workers": settings["workers"].workers, "special_tokens": special_tokens, "pattern": pattern}
-    return counts, learning

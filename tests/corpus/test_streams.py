@@ -147,3 +147,21 @@ def test_memory_stays_small(ending: str, tmp_path: Path) -> None:
     n_bytes, more = map(int, run.stdout.split())
     assert n_bytes == 770 * len(block) > 48_000_000
     assert more < 20_000_000
+
+
+def test_reading_while_somebody_holds_a_view(tmp_path: Path) -> None:
+    """A profiler that samples frames keeps what they hold for a while."""
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"low tower")
+    held = []
+    with open_stream(Source(path)) as stream:
+        read_into = stream.readinto
+
+        def readinto(view: memoryview) -> int:
+            held.append(view)
+            return read_into(view)
+
+        stream.readinto = readinto  # type: ignore[method-assign]
+        assert stream.read(4) == b"low "
+        assert stream.read(100) == b"tower"
+    assert len(held) > 2

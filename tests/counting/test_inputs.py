@@ -267,7 +267,7 @@ def test_samples_do_not_depend_on_who_counts(engine: str, workforce: Workforce, 
     assert {word[:3] for word in found[0]} == {b"row", b"tex"}
 
 
-def test_shards_have_whole_files_of_rows(tmp_path: Path) -> None:
+def test_shards_have_rows_of_every_kind(tmp_path: Path) -> None:
     for ending in ROW_KINDS:
         for n in range(3):
             write_rows(tmp_path, DOCUMENTS * (n + 1), ending, f"rows{n}")
