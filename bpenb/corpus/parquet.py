@@ -11,6 +11,7 @@ import numpy as np
 from bpenb._arrays import ByteArray, Int64Array
 from bpenb.corpus.inputs import BadRows
 from bpenb.corpus.kinds import load_library
+from bpenb.corpus.remote import RemoteFile
 from bpenb.corpus.row_batch import RowBatch, batch_of_texts
 from bpenb.corpus.sources import Source
 from bpenb.errors import CorpusError
@@ -41,7 +42,7 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
     try:
         # Buffered, and without reading ahead: memory holds some pages, not a group of rows.
         with (
-            arrow.OSFile(os.fsencode(source.path)) as opened,
+            _opened(source, arrow) as opened,
             arrow.parquet.ParquetFile(
                 opened, buffer_size=_READ_BUFFER, pre_buffer=False, page_checksum_verification=True
             ) as file,
@@ -70,6 +71,17 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
         if isinstance(error, OSError) and error.errno is not None:
             raise CorpusError(f"{source.name}: cannot be read: {os.strerror(error.errno)}") from error
         raise CorpusError(f"{source.name}: is damaged, cut short or no Parquet: {error}") from error
+
+
+def _opened(source: Source, arrow: Any) -> Any:
+    """Return the file as Arrow reads it."""
+    if not isinstance(source.path, RemoteFile):
+        return arrow.OSFile(os.fsencode(source.path))
+    if source.n_bytes is None:
+        raise CorpusError(
+            f"{source.name}: the server gives no parts of a file, which Parquet needs; fetch the file first"
+        )
+    return arrow.PythonFile(source.path.open(), mode="r")
 
 
 def _check_column(source: Source, schema: Any, field: str, types: Any) -> None:

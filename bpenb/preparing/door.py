@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpenb.corpus import Files, InputOptions, Source, resolve_sources
+from bpenb.corpus import Files, InputOptions, RemoteFile, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
     OutputPlan,
@@ -109,7 +109,7 @@ def encode_to_files(
     if state is None and resume and (done := find_finished(names, identity, layout)) is not None:
         return done
     plan = _plan(names, out, layout, state, resume=resume, force=force)
-    can_resume = all(source.n_bytes is not None for source in sources)
+    can_resume = all(one["digest"] is not None for one in described)  # else who knows what it reads then
     job = Job(tokenizer, sources, described, settings, layout, plan, workers)
     run = DatasetRun(job, journal if can_resume else None, reporter)
     try:
@@ -178,7 +178,8 @@ def _describe(source: Source) -> dict[str, Any]:
     """Return what a manifest tells of an input."""
     if source.n_bytes is None:
         return {"path": source.name, "bytes": None, "digest": None}
-    return {"path": str(source.path), "bytes": source.n_bytes, "digest": input_digest(source.path)}
+    digest = source.path.digest if isinstance(source.path, RemoteFile) else input_digest(source.path)
+    return {"path": str(source.path), "bytes": source.n_bytes, "digest": digest}
 
 
 def encode_files(

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from bpenb.corpus import Source
+from bpenb.corpus import RemoteFile, Source
 from bpenb.errors import CorpusError
 
 __all__ = ["Stamps", "check_stamps", "take_stamps"]
 
-Stamps: TypeAlias = "list[tuple[int, int] | None]"
+Stamp: TypeAlias = tuple[int, int | str]
+Stamps: TypeAlias = list[Stamp | None]
 
 
 def take_stamps(sources: Sequence[Source]) -> Stamps:
-    """Return size and time of change of each input; None for one that is no regular file, or is gone."""
-    return [_stamp(source) for source in sources]
+    """Return size and time of change of each input; None for one that is no regular file, or is gone.
+
+    Of a remote file it is what was told of it when it was found.
+    """
+    return [s.path.stamp if isinstance(s.path, RemoteFile) else _stamp(s) for s in sources]
 
 
-def _stamp(source: Source) -> tuple[int, int] | None:
+def _stamp(source: Source) -> Stamp | None:
+    """Return size and time of change, or what tells a remote file from others, as they are now."""
     if source.n_bytes is None:
         return None
+    if isinstance(source.path, RemoteFile):
+        now = source.path.look_again()
+        return now.stamp if now else None
     try:
         stat = source.path.stat()
     except OSError:
@@ -39,6 +47,6 @@ def check_stamps(sources: Sequence[Source], before: Stamps, since: str) -> None:
     Raises:
         CorpusError: an input is another one now, or gone.
     """
-    for source, known, now in zip(sources, before, take_stamps(sources), strict=True):
-        if known != now:
+    for source, known in zip(sources, before, strict=True):
+        if known != _stamp(source):
             raise CorpusError(f"{source.name}: was changed or removed {since}")
