@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from bpenb.errors import BpenbError
 
-__all__ = ["connect", "is_http", "is_remote", "shown_url", "split_url", "try_again"]
+__all__ = ["connect", "is_http", "is_remote", "shown_name", "shown_url", "split_url", "try_again"]
 
 TRIES = 5
 FIRST_WAIT = 0.5  # seconds; then twice as long each time: 7.5 in all
@@ -75,6 +75,16 @@ def shown_url(url: str) -> str:
     """
     scheme, _, place, _ = split_url(url)
     return f"{scheme}://{place}"
+
+
+def shown_name(name: object) -> str:
+    """Return what may be shown of a path or URL.
+
+    Example:
+        >>> shown_name("a.txt"), shown_name("ftp://me:key@host/a.txt")
+        ('a.txt', 'ftp://host/a.txt')
+    """
+    return shown_url(name) if isinstance(name, str) and is_remote(name) else str(name)
 
 
 def connect(url: str, error: type[BpenbError]) -> tuple[Any, str]:

@@ -19,10 +19,10 @@ class Progress:
 
     Attributes:
         phase: of training `count`, `merge`, `replay` (several sizes), `check` (`--verify`); of encoding
-            `encode` and `shuffle`; `decode`; of datasets `verify`.
+            `encode`, `shuffle` and `upload`; `decode`; of datasets `verify`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
-        unit: `bytes` (count, encode, verify; of files: as they lie on disk), `merges` (merge, check),
+        unit: `bytes` (count, encode, upload, verify; of files: as they lie on disk), `merges` (merge, check),
             `words` (replay), `tokens` (decode), or `buckets` (shuffle), the shares that documents are
             put in order by.
         seconds: since the phase began.

@@ -76,14 +76,19 @@ class RemoteFile:
         """Length and mark; None if it can only be read once."""
         return None if self.n_bytes is None else (self.n_bytes, self.mark or "")
 
-    def look_again(self) -> RemoteFile | None:
-        """Return the file as it is now; None if it is gone.
+    def is_still(self, stamp: tuple[int, str]) -> bool:
+        """Tell whether the file is there, and has that length and mark.
 
         Raises:
             CorpusError: nobody can tell.
         """
         file_system, path = connect(self.url, CorpusError)
-        return _look_at(self.url) if _info(self.url, file_system, path) is not None else None
+        file_system.invalidate_cache()
+        info = _info(self.url, file_system, path)
+        if info is None or info.get("size") != stamp[0]:
+            return False
+        marks, name = _marks(info), stamp[1].partition(":")[0]
+        return marks.get(name, stamp[1]) == stamp[1]  # a listing may tell other marks than a single file
 
     def open(self, mode: Literal["rb"] = "rb", buffering: int = 0) -> IO[bytes]:
         """Open it for reading, in this process; it is read in blocks of its own, whatever the buffering.
@@ -131,7 +136,8 @@ def find_remote(url: str) -> list[RemoteFile]:
             "for hidden ones and those of tokenizers and datasets that bpenb wrote; name the files themselves"
         )
     chosen.sort(key=lambda name: name.split("/"))
-    return [_file_of(_url_of(name, url, file_system, path), infos[name]) for name in chosen]
+    files = [_file_of(_url_of(name, url, file_system, path), infos[name]) for name in chosen]
+    return [file if file.mark is not None else _look_at(file.url) for file in files]
 
 
 def _look_at(url: str) -> RemoteFile:
@@ -163,9 +169,14 @@ def _info(url: str, file_system: Any, path: str) -> Mapping[str, Any] | None:
 
 
 def _file_of(url: str, info: Mapping[str, Any]) -> RemoteFile:
-    mark = next((str(info[name]).strip('"') for name in _MARKS if info.get(name)), None)
     size = info.get("size")
-    return RemoteFile(url, None if size is None else int(size), mark)
+    return RemoteFile(url, None if size is None else int(size), next(iter(_marks(info).values()), None))
+
+
+def _marks(info: Mapping[str, Any]) -> dict[str, str]:
+    """Return what tells a version of a file, by name; the best first."""
+    marks = ((name, str(info[name]).strip('"')) for name in _MARKS if info.get(name))
+    return {name: f"{name}:{value}" for name, value in marks}
 
 
 def _has_ranges(url: str, file_system: Any, path: str, info: Mapping[str, Any]) -> bool:

@@ -23,12 +23,8 @@ def take_stamps(sources: Sequence[Source]) -> Stamps:
 
 
 def _stamp(source: Source) -> Stamp | None:
-    """Return size and time of change, or what tells a remote file from others, as they are now."""
     if source.n_bytes is None:
         return None
-    if isinstance(source.path, RemoteFile):
-        now = source.path.look_again()
-        return now.stamp if now else None
     try:
         stat = source.path.stat()
     except OSError:
@@ -48,5 +44,11 @@ def check_stamps(sources: Sequence[Source], before: Stamps, since: str) -> None:
         CorpusError: an input is another one now, or gone.
     """
     for source, known in zip(sources, before, strict=True):
-        if known != _stamp(source):
+        if not _is_unchanged(source, known):
             raise CorpusError(f"{source.name}: was changed or removed {since}")
+
+
+def _is_unchanged(source: Source, known: Stamp | None) -> bool:
+    if isinstance(source.path, RemoteFile) and known is not None:
+        return source.path.is_still((known[0], str(known[1])))
+    return _stamp(source) == known

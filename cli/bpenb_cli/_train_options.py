@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +22,7 @@ VocabSizeOption = Annotated[
     ),
 ]
 EvalOption = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--eval",
         metavar="FILE",
@@ -53,7 +52,7 @@ def _parse_size(text: str) -> int:
     return size
 
 
-def parse_vocab_sizes(text: str, eval_files: Sequence[Path] | None = None) -> list[int]:
+def parse_vocab_sizes(text: str, eval_files: Sequence[str] | None = None) -> list[int]:
     """Return the sizes that `--vocab-size` names.
 
     Example:

@@ -42,7 +42,7 @@ OF_READING = (
 
 def training_files(
     context: typer.Context, inputs: Sequence[str] | None, from_counts: Path | None
-) -> list[Path] | dict[Path, int]:
+) -> list[Path | str] | dict[Path | str, int]:
     """Return the text files of a command line; none if it names word counts, which excludes some options."""
     if from_counts is None:
         if not inputs:
@@ -59,12 +59,12 @@ def training_files(
 
 
 def prepare_source(
-    files: list[Path] | dict[Path, int],
+    files: list[Path | str] | dict[Path | str, int],
     from_counts: Path | None,
     special_tokens: list[str] | None,
     pattern: str | None,
     settings: dict[str, Any],
-) -> tuple[list[Path] | dict[Path, int] | WordCounts, dict[str, Any]]:
+) -> tuple[list[Path | str] | dict[Path | str, int] | WordCounts, dict[str, Any]]:
     """Return what to learn from, and the settings for that: word counts know how they were made."""
     import bpenb
     from bpenb.counting import describe_missing
