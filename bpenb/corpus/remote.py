@@ -175,8 +175,13 @@ def _file_of(url: str, info: Mapping[str, Any]) -> RemoteFile:
 
 def _marks(info: Mapping[str, Any]) -> dict[str, str]:
     """Return what tells a version of a file, by name; the best first."""
-    marks = ((name, str(info[name]).strip('"')) for name in _MARKS if info.get(name))
-    return {name: f"{name}:{value}" for name, value in marks}
+    marks = {}
+    for name in _MARKS:
+        if value := info.get(name):
+            time = getattr(value, "timestamp", None)  # spelled in two ways by a listing and for one file
+            spelled = str(time()) if callable(time) else str(value).strip('"')
+            marks[name] = f"{name}:{spelled}"
+    return marks
 
 
 def _has_ranges(url: str, file_system: Any, path: str, info: Mapping[str, Any]) -> bool:

@@ -19,10 +19,12 @@ def take_stamps(sources: Sequence[Source]) -> Stamps:
 
     Of a remote file it is what was told of it when it was found.
     """
-    return [s.path.stamp if isinstance(s.path, RemoteFile) else _stamp(s) for s in sources]
+    return [_stamp(source) for source in sources]
 
 
 def _stamp(source: Source) -> Stamp | None:
+    if isinstance(source.path, RemoteFile):
+        return source.path.stamp
     if source.n_bytes is None:
         return None
     try:
@@ -49,6 +51,6 @@ def check_stamps(sources: Sequence[Source], before: Stamps, since: str) -> None:
 
 
 def _is_unchanged(source: Source, known: Stamp | None) -> bool:
-    if isinstance(source.path, RemoteFile) and known is not None:
-        return source.path.is_still((known[0], str(known[1])))
+    if isinstance(source.path, RemoteFile):
+        return known is None or source.path.is_still((known[0], str(known[1])))
     return _stamp(source) == known
