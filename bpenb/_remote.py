@@ -26,7 +26,7 @@ _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account, which is 
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError,
           ImportError, TypeError, ValueError)  # fmt: skip
 _LEAST_SECRET = 4  # characters: shorter ones would be found in any text
-_BUSY = (408, 425, 429)  # of HTTP, from 400 to 499: ask again
+_MISSING, _BUSY = 404, (408, 425, 429)  # of HTTP; the busy ones may be asked again
 
 
 def is_remote(name: object) -> bool:
@@ -180,7 +180,7 @@ def _reason(problem: BaseException, url: str) -> str:
     """Return what happened in one line without secrets."""
     cause = _cause(problem)
     status, message = getattr(cause, "status", None), getattr(cause, "message", "")
-    if isinstance(cause, FileNotFoundError):
+    if isinstance(cause, FileNotFoundError) or status == _MISSING:
         return "there is no such file"
     if isinstance(status, int) and status >= 400:
         return f"the server answers {status} {message}".strip()

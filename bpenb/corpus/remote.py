@@ -185,15 +185,22 @@ def _marks(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _has_ranges(url: str, file_system: Any, path: str, info: Mapping[str, Any]) -> bool:
-    """Tell whether a server of the web gives parts of a file; many do that do not say so."""
+    """Tell whether a server of the web gives parts of a file; many do that do not say so.
+
+    The last byte is asked for: a server that begins to send the whole file is hung up on.
+    """
+    size = info["size"]
 
     def ask() -> bool:
         try:
-            with file_system.open(path, block_size=_PROBE, cache_type="none", size=info["size"]) as file:
+            with file_system.open(path, block_size=_PROBE, cache_type="none", size=size) as file:
+                file.seek(size - 1)
                 return len(file.read(1)) == 1
-        except ValueError:  # it began to send the whole file
+        except ValueError:
             return False
 
+    if size == 1:  # all of it is a part of it
+        return True
     return info.get("partial", True) and try_again(url, "cannot be read", ask, CorpusError)
 
 
@@ -209,7 +216,7 @@ def _url_of(name: str, url: str, file_system: Any, path: str) -> str:
 
 def _is_meant(name: str, pattern: str) -> bool:
     """Tell whether a match of a glob is no hidden file, unless hidden ones are asked for."""
-    return not name.rpartition("/")[2].startswith(".") or pattern.rpartition("/")[2].startswith(".")
+    return "/." not in name or "/." in pattern
 
 
 def _inputs_below(folder: str, infos: Mapping[str, Any], url: str) -> Iterator[str]:
