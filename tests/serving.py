@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import re
 import socket
-import struct
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -114,7 +113,7 @@ def serving(files: dict[str, bytes]) -> Iterator[Site]:
 
 
 class CuttingProxy:
-    """Stands before a server, and resets connections when so many bytes went through one of them.
+    """Stands before a server, and cuts connections when so many bytes went through one of them.
 
     Attributes:
         cut_down, cut_up: bytes to and from the client after which it cuts; None: never.
@@ -130,7 +129,9 @@ class CuttingProxy:
         self.cut_up: int | None = None
         self.n_cuts = self.n_done = 0
         self._lock = threading.Lock()
-        self._open: set[socket.socket] = set()
+        self._open: list[socket.socket] = []
+        self._pumps: list[threading.Thread] = []
+        self._closing = False
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
 
@@ -139,22 +140,32 @@ class CuttingProxy:
             self.cut_down, self.cut_up, self.n_cuts, self.n_done = down, up, n_cuts, 0
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR) if hasattr(socket, "AF_UNIX") else None
+        self._closing = True
+        with contextlib.suppress(OSError):  # wakes it
+            socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
         self._listener.close()
-        for each in [*self._open]:
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for pump in self._pumps:
+            pump.join()
+        for each in self._open:
             each.close()
-        self._thread.join(5)
 
     def _accept(self) -> None:
         while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
+            client, _ = self._listener.accept()
+            if self._closing:
+                client.close()
                 return
             server = socket.create_connection(("127.0.0.1", self._upstream))
-            self._open |= {client, server}
+            self._open += [client, server]
             for source, sink, is_up in ((client, server, True), (server, client, False)):
-                threading.Thread(target=self._pump, args=(source, sink, is_up), daemon=True).start()
+                self._pumps.append(
+                    threading.Thread(target=self._pump, args=(source, sink, is_up), daemon=True)
+                )
+                self._pumps[-1].start()
 
     def _pump(self, source: socket.socket, sink: socket.socket, is_up: bool) -> None:
         n_bytes = 0
@@ -162,15 +173,11 @@ class CuttingProxy:
             while data := source.recv(4096):
                 n_bytes += len(data)
                 if self._is_cut(n_bytes, is_up):
-                    for each in (source, sink):  # a reset, no orderly end
-                        each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                        each.close()
-                    return
+                    break
                 sink.sendall(data)
-        for each in (source, sink):
+        for each in (source, sink):  # which wakes the other thread; closed they are at the end
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-            each.close()
 
     def _is_cut(self, n_bytes: int, is_up: bool) -> bool:
         limit = self.cut_up if is_up else self.cut_down
