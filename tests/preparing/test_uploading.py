@@ -14,6 +14,7 @@ from bpenb import EncodeSettings, OutputSettings
 from bpenb import _remote as remote
 from bpenb.dataset import TOKEN_FORMATS, Manifest
 from bpenb.errors import BpenbError, OutputError
+from bpenb.preparing import run
 from bpenb.preparing.uploading import staging_folder
 from bpenb.progress import Progress
 from tests.preparing import making
@@ -27,6 +28,7 @@ TARGET = "memory://out/data"
 @pytest.fixture(autouse=True)
 def _quick_and_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(remote, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(run, "JOURNAL_SECONDS", 1e9)  # else what a slow machine began is kept
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
 
