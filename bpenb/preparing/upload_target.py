@@ -165,7 +165,7 @@ class UploadTarget:
         folder, last = self.plan.manifest.parent, self.plan.manifest.name
         names = [record.name for split in manifest.splits.values() for record in split.files]
         sizes = {name: (folder / name).stat().st_size for name in [*names, last]}
-        if last in upload.replaced:
+        if last in upload.replaced and last not in upload.done:
             self._remove(last)
         reporter.start("upload", sum(sizes.values()), "bytes")
         n_bytes = 0

@@ -247,6 +247,21 @@ def test_force_forgets_an_interrupted_upload(memory: Any, corpus: Path, tmp_path
     assert not leftovers()
 
 
+def test_one_that_was_broken_off_behind_its_end(memory: Any, corpus: Path, tmp_path: Path) -> None:
+    encode(corpus, TARGET, OutputSettings("bin", shard_tokens=100))
+
+    def stop(progress: Progress) -> None:
+        if progress.phase == "upload" and progress.finished:
+            raise BrokenOff
+
+    with pytest.raises(BrokenOff):
+        encode(corpus, TARGET, force=True, progress=stop)
+    encode(corpus, TARGET, resume=True)
+    encode(corpus, tmp_path / "out" / "data")
+    assert there(memory) == on_disk(tmp_path / "out")
+    assert not leftovers()
+
+
 def test_resume_does_nothing_where_all_is_there(
     memory: Any, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
