@@ -19,11 +19,11 @@ class Progress:
 
     Attributes:
         phase: of training `count`, `merge`, `replay` (several sizes), `check` (`--verify`); of counting on
-            a cluster `plan`, `count`, `add up`, `join`; of encoding `encode` and `shuffle`; `decode`; of
-            datasets `verify`.
+            a cluster `plan`, `count`, `add up`, `join`; of encoding `encode`, `shuffle` and `upload`;
+            `decode`; of datasets `verify`.
         done: units finished.
         total: units in all, or None where nobody knows (an iterator).
-        unit: `bytes` (count, encode, verify; of files: as they lie on disk), `merges` (merge, check),
+        unit: `bytes` (count, encode, upload, verify; of files: as they lie on disk), `merges` (merge, check),
             `words` (replay), `shards` (plan), `files` (add up), `partitions` (join), `tokens` (decode), or
             `buckets` (shuffle), the shares that documents are put in order by.
         seconds: since the phase began.

@@ -13,7 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from bpenb.corpus import InputOptions, Mixture, WeightedFiles, normalize_special_tokens, resolve_files
+from bpenb.corpus import (
+    InputOptions,
+    InputPath,
+    Mixture,
+    WeightedFiles,
+    normalize_special_tokens,
+    resolve_files,
+)
 from bpenb.counting import (
     CountResult,
     CountSettings,
@@ -120,7 +127,7 @@ def train_sweep(
         resolve_files(source)
     reporter = make_reporter(progress)
     # The eval files first: what is wrong with them is known before the long work.
-    evaluated = _count_eval_files([os.fspath(p) for p in paths], settings, workforce, reporter, inputs)
+    evaluated = _count_eval_files(paths, settings, workforce, reporter, inputs)
     if isinstance(source, WordCounts):
         counted = CountResult(source, source.n_bytes, 0)
     else:
@@ -177,7 +184,7 @@ def _checked_sizes(vocab_sizes: Iterable[int], special_tokens: tuple[str, ...], 
 
 
 def _count_eval_files(
-    paths: Sequence[str],
+    paths: Sequence[InputPath],
     settings: CountSettings,
     workforce: Workforce,
     reporter: Reporter,
@@ -187,7 +194,7 @@ def _count_eval_files(
     # As encoding reads them: by the compiled engine, where it knows the pattern.
     settings = replace(settings, engine="auto")
     counted = [
-        (path, count_files(path, settings, workforce, reporter, options=inputs).counts) for path in paths
+        (str(path), count_files(path, settings, workforce, reporter, options=inputs).counts) for path in paths
     ]
     if paths:
         reporter.phase_seconds.pop("count", None)  # the phase `count` is that of the training text

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # Small, and imported by all; among themselves they import only each other.
 BESIDE = {"errors", "patterns", "progress", "_arrays", "_atomic", "_bar", "_byte_map", "_hashing",
-          "_intrinsics", "_jit", "_memory", "_pattern_spellings", "_special_ids", "_spelling",
+          "_intrinsics", "_jit", "_memory", "_pattern_spellings", "_remote", "_special_ids", "_spelling",
           "_vocab_checks", "_workers", "traits"}  # fmt: skip
 # On top: they import every room, and no room imports them.
 ON_TOP = {

@@ -111,7 +111,7 @@ def count_with(
     mixture, options = mixture or Mixture(), options or InputOptions()
     settings, sources = sources_to_count(files, settings, mixture, options)
     corpus = shard_of(sources, settings, mixture, (1, 1), options)
-    sources = [source._replace(path=source.path.absolute()) for source in sources]
+    sources = [_seen_by_all(source) for source in sources]
     nothing = nothing_counted(settings)
     with engines() as engine:
         reporter.start("plan", None, "shards")
@@ -170,6 +170,11 @@ def join_partitions(folder: Path, plan: CountPlan, nothing: WordCounts) -> WordC
 
 
 # --- behind the door ------------------------------------------------------------------------------
+
+
+def _seen_by_all(source: Source) -> Source:
+    """Return a source by the name that workers in other folders know it by."""
+    return source._replace(path=source.path.absolute()) if isinstance(source.path, Path) else source
 
 
 class _Crew:

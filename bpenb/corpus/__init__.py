@@ -1,6 +1,6 @@
 """Corpora: the only reader of files and iterables, and the only one who cuts them.
 
-paths, globs, folders, - → [cap, share, weight] → sources → ranges for processes, or buffers for threads
+paths, URLs, globs, folders, - → [cap, share, weight] → sources → ranges for processes, or buffers for threads
 text, JSON lines, Parquet; gzip, zstd               rows are documents; bad ones are an error, or told of
 iterables of documents, or of batches of them → batches → tasks, or buffers
                                     a sample of documents is taken where text is read
@@ -17,6 +17,7 @@ from bpenb.corpus.kinds import Kind
 from bpenb.corpus.mixture import Mixture
 from bpenb.corpus.ranges import plan_ranges
 from bpenb.corpus.reader import read_range
+from bpenb.corpus.remote import InputPath, RemoteFile
 from bpenb.corpus.rooms import FilledRoom, Place, TakeRoom, TextRoom
 from bpenb.corpus.sampling import DocumentSampler
 from bpenb.corpus.shares import Part, plan_shares, settle_parts, share_of
@@ -39,10 +40,12 @@ __all__ = [
     "Files",
     "FilledRoom",
     "InputOptions",
+    "InputPath",
     "Kind",
     "Mixture",
     "Part",
     "Place",
+    "RemoteFile",
     "Source",
     "SpecialScanner",
     "TakeRoom",

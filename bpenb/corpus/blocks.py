@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
-from pathlib import Path
 
 from bpenb.corpus.cuts import CutFinder
 from bpenb.corpus.inputs import BadRows, InputOptions
+from bpenb.corpus.remote import InputPath
 from bpenb.corpus.rooms import FilledRoom, Place, TakeRoom
 from bpenb.corpus.row_blocks import RowReading, fill_with_rows
 from bpenb.corpus.sampling import DocumentSampler
@@ -26,7 +26,7 @@ __all__ = ["fill_from_files"]
 
 
 def fill_from_files(
-    files: Iterable[Path | Source],
+    files: Iterable[InputPath | Source],
     finder: CutFinder,
     take_room: TakeRoom,
     sampler: DocumentSampler | None = None,
@@ -65,7 +65,7 @@ def fill_from_files(
 
 
 def _fill(
-    files: Iterable[Path | Source],
+    files: Iterable[InputPath | Source],
     finder: CutFinder,
     row_finder: CutFinder,
     take_room: TakeRoom,

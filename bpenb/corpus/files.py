@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from bpenb.corpus.cuts import CutFinder
+from bpenb.corpus.remote import InputPath, RemoteFile
 from bpenb.errors import CorpusError
 
 __all__ = ["FileRange", "TextBlock", "next_cut", "plan_parts", "read_stream"]
@@ -19,14 +19,14 @@ _LARGE_WINDOW = 1 << 20
 class FileRange(NamedTuple):
     """The bytes `start` to `end` of a file, cut at safe places."""
 
-    path: str
+    path: str | RemoteFile
     start: int
     end: int
 
     @property
     def source(self) -> str:
         """Name of the input, for messages."""
-        return self.path
+        return str(self.path)
 
     @property
     def n_bytes(self) -> int:
@@ -57,7 +57,7 @@ class TextBlock(NamedTuple):
 
 
 def plan_parts(
-    path: Path, start: int, end: int | None, finder: CutFinder, range_bytes: int
+    path: InputPath, start: int, end: int | None, finder: CutFinder, range_bytes: int
 ) -> Iterator[FileRange]:
     """Yield ranges that cover a file, or a part of it, each of `range_bytes` or a little more.
 
@@ -66,7 +66,7 @@ def plan_parts(
 
     Args:
         path: a regular file of plain text.
-        start, end: of the part, at safe cuts; an end of None is where the file ends.
+        start, end: of the part, at safe cuts; an end of None is where the file on the disk ends.
         finder: of the split pattern and special tokens.
         range_bytes: bytes per range, at least 1.
 
@@ -80,18 +80,19 @@ def plan_parts(
 
 
 def _plan_file(
-    path: Path, start: int, end: int | None, finder: CutFinder, range_bytes: int
+    path: InputPath, start: int, end: int | None, finder: CutFinder, range_bytes: int
 ) -> Iterator[FileRange]:
+    name = path if isinstance(path, RemoteFile) else str(path)
     with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size if end is None else end
         while size - start > range_bytes:
             cut = next_cut(file, start + range_bytes, size, finder)
             if cut is None:
                 break
-            yield FileRange(str(path), start, cut)
+            yield FileRange(name, start, cut)
             start = cut
     if start < size:
-        yield FileRange(str(path), start, size)
+        yield FileRange(name, start, size)
 
 
 def next_cut(file: IO[bytes], position: int, size: int, finder: CutFinder) -> int | None:

@@ -1,30 +1,34 @@
-"""Which files are meant: paths, globs, folders, and `-` for standard input."""
+"""Which files are meant: paths, URLs, globs, folders, and `-` for standard input."""
 
 from __future__ import annotations
 
 import glob
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from bpenb._remote import is_remote
 from bpenb.corpus.kinds import ENDINGS, has_known_ending
+from bpenb.corpus.remote import InputPath, RemoteFile, find_remote
 from bpenb.errors import CorpusError
 
 __all__ = ["STDIN", "Files", "resolve_each", "resolve_files"]
 
-Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+Files: TypeAlias = "str | os.PathLike[str] | RemoteFile | Iterable[str | os.PathLike[str] | RemoteFile]"
 
 STDIN = Path("-")
+_URL_AS_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]")
 
 
-def resolve_files(files: Files) -> list[Path]:
+def resolve_files(files: Files) -> list[InputPath]:
     """Return the files that are meant, after looking that each is there.
 
     Args:
-        files: a path, or several. A name that no file has and that holds `*`, `?` or `[` is a glob
+        files: a path or URL, or several. A name that no file has and that holds `*`, `?` or `[` is a glob
             (`**` for any folders). A folder means the files in it and below with a known ending, but
             for hidden ones and those that we wrote (tokenizers, datasets). `-` is standard input.
             The files of a glob or folder are sorted by their path.
@@ -36,9 +40,9 @@ def resolve_files(files: Files) -> list[Path]:
     return [path for paths in resolve_each(files) for path in paths]
 
 
-def resolve_each(files: Files) -> list[list[Path]]:
+def resolve_each(files: Files) -> list[list[InputPath]]:
     """Return the files that each of `files` means; errors as of `resolve_files`."""
-    if isinstance(files, str | os.PathLike):
+    if isinstance(files, str | os.PathLike | RemoteFile):
         files = [files]
     listed: object = files
     if isinstance(listed, bytes | bytearray) or not isinstance(listed, Iterable):
@@ -51,12 +55,16 @@ def resolve_each(files: Files) -> list[list[Path]]:
     return found
 
 
-def _find_files(file: object) -> list[Path]:
+def _find_files(file: object) -> list[InputPath]:
+    if isinstance(file, RemoteFile):
+        return [file]
     name = os.fspath(file) if isinstance(file, os.PathLike) else file
     if not isinstance(name, str):
         raise TypeError(f"a file must be given as a str or a path, not {type(name).__name__}")
     if not name:
         raise CorpusError("an input file has an empty name")
+    if is_remote(name):
+        return [*find_remote(name)]
     path = Path(name)
     if path == STDIN:
         return [path]
@@ -64,10 +72,12 @@ def _find_files(file: object) -> list[Path]:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if glob.has_magic(name) and "\0" not in name:
-            return _matches(name)
+            return [*_matches(name)]
         reason = getattr(error, "strerror", None) or str(error)
+        if _URL_AS_PATH.match(name):
+            reason += "; give a URL as a str, since a path has no // in it"
         raise CorpusError(f"{name}: cannot be read: {reason}") from None
-    return _files_in(path) if stat.S_ISDIR(mode) else [path]
+    return [*_files_in(path)] if stat.S_ISDIR(mode) else [path]
 
 
 def _matches(pattern: str) -> list[Path]:

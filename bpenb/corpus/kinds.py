@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bpenb.errors import CorpusError
+
+if TYPE_CHECKING:
+    from bpenb.corpus.remote import InputPath, RemoteFile
 
 __all__ = ["ENDINGS", "Kind", "check_libraries", "has_known_ending", "kind_of", "load_library"]
 
@@ -55,7 +58,7 @@ class Kind(NamedTuple):
         return self.content == "text" and not self.compression
 
 
-def _endings(path: Path) -> tuple[str, str]:
+def _endings(path: PurePath | RemoteFile) -> tuple[str, str]:
     """Return the ending that tells the content, and that of a compression, in small letters."""
     stem, ending = path.name.lower(), ""
     for compression in _COMPRESSIONS:
@@ -65,7 +68,7 @@ def _endings(path: Path) -> tuple[str, str]:
     return (stem[dot:] if dot >= 0 else ""), ending
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: InputPath) -> Kind:
     """Return what a file of that name holds; an ending that is not known means text.
 
     Raises:
@@ -84,7 +87,7 @@ def kind_of(path: Path) -> Kind:
     return kind
 
 
-def has_known_ending(path: Path) -> bool:
+def has_known_ending(path: PurePath) -> bool:
     """Tell whether a file in a folder is taken for an input.
 
     Example:

@@ -11,6 +11,7 @@ import numpy as np
 from bpenb._arrays import ByteArray, Int64Array
 from bpenb.corpus.inputs import BadRows
 from bpenb.corpus.kinds import load_library
+from bpenb.corpus.remote import RemoteFile
 from bpenb.corpus.row_batch import RowBatch, batch_of_texts
 from bpenb.corpus.sources import Source
 from bpenb.errors import CorpusError
@@ -41,7 +42,7 @@ def read_parquet(source: Source, field: str, bad_rows: BadRows, first: int = 0) 
     try:
         # Buffered, and without reading ahead: memory holds some pages, not a group of rows.
         with (
-            arrow.OSFile(os.fsencode(source.path)) as opened,
+            _opened(source, arrow) as opened,
             arrow.parquet.ParquetFile(
                 opened, buffer_size=_READ_BUFFER, pre_buffer=False, page_checksum_verification=True
             ) as file,
@@ -81,7 +82,8 @@ def _groups(file: Any, source: Source) -> list[tuple[int, int, int]]:
     group is in one part.
     """
     groups, n_before = [], 0
-    last = source.path.stat().st_size - 1
+    size = source.path.n_bytes if isinstance(source.path, RemoteFile) else source.path.stat().st_size
+    last = (size or 0) - 1
     for group in range(file.num_row_groups):
         told = file.metadata.row_group(group)
         begin = min(max(told.column(0).data_page_offset, 0), last)
@@ -89,6 +91,17 @@ def _groups(file: Any, source: Source) -> list[tuple[int, int, int]]:
             groups.append((group, n_before, told.num_rows))
         n_before += told.num_rows
     return groups
+
+
+def _opened(source: Source, arrow: Any) -> Any:
+    """Return the file as Arrow reads it."""
+    if not isinstance(source.path, RemoteFile):
+        return arrow.OSFile(os.fsencode(source.path))
+    if source.n_bytes is None:
+        raise CorpusError(
+            f"{source.name}: the server gives no parts of a file, which Parquet needs; fetch the file first"
+        )
+    return arrow.PythonFile(source.path.open(), mode="r")
 
 
 def _check_column(source: Source, schema: Any, field: str, types: Any) -> None:

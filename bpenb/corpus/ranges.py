@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from bpenb.corpus.cuts import CutFinder
 from bpenb.corpus.files import FileRange, TextBlock, plan_parts, read_stream
 from bpenb.corpus.inputs import BadRows, InputOptions
 from bpenb.corpus.reader import read_range
+from bpenb.corpus.remote import InputPath
 from bpenb.corpus.rows import read_rows
 from bpenb.corpus.sampling import DocumentSampler
 from bpenb.corpus.sources import Source, as_source
@@ -18,7 +18,7 @@ __all__ = ["plan_ranges"]
 
 
 def plan_ranges(
-    files: Iterable[Path | Source],
+    files: Iterable[InputPath | Source],
     finder: CutFinder,
     range_bytes: int,
     sampler: DocumentSampler | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bpenb.corpus.files import FileRange, TextBlock
+from bpenb.corpus.remote import RemoteFile
 from bpenb.errors import CorpusError
 
 __all__ = ["read_range"]
@@ -20,7 +21,8 @@ def read_range(range: FileRange | TextBlock) -> bytes:
     if isinstance(range, TextBlock):
         return range.data
     try:
-        with Path(range.path).open("rb") as file:
+        path = range.path if isinstance(range.path, RemoteFile) else Path(range.path)
+        with path.open("rb") as file:
             file.seek(range.start)
             data = file.read(range.n_bytes)
     except OSError as error:

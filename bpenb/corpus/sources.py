@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from bpenb.corpus.cuts import CutFinder
 from bpenb.corpus.finding import STDIN, Files, resolve_each
 from bpenb.corpus.kinds import Kind, check_libraries, kind_of
+from bpenb.corpus.remote import InputPath, RemoteFile
 from bpenb.errors import BpenbError, CorpusError
 
 __all__ = [
@@ -50,7 +50,7 @@ class Source(NamedTuple):
             meant.
     """
 
-    path: Path
+    path: InputPath
     number: int = 0
     weight: int = 1
     start: int = 0
@@ -76,14 +76,19 @@ class Source(NamedTuple):
         """Length in bytes on disk now, or None if there is none to tell (a pipe)."""
         if self.end is not None:
             return self.end - self.start
-        if self.is_stdin:
+        if isinstance(self.path, RemoteFile) or self.is_stdin:
             return None
         return self.path.stat().st_size - self.start if self.path.is_file() else None
 
 
-def as_source(file: Path | Source, number: int = 0) -> Source:
+def as_source(file: InputPath | Source, number: int = 0) -> Source:
     """Return a path as the whole file, input of that number, and a source as it is."""
-    return file if isinstance(file, Source) else Source(file, number)
+    return file if isinstance(file, Source) else _whole(file, number)
+
+
+def _whole(path: InputPath, number: int, weight: int = 1) -> Source:
+    """Return a whole file; what is remote is as long as it was when it was found."""
+    return Source(path, number, weight, end=path.n_bytes if isinstance(path, RemoteFile) else None)
 
 
 def check_weight(weight: object) -> int:
@@ -105,7 +110,7 @@ def resolve_sources(files: WeightedFiles) -> list[Source]:
     """Return the inputs, after looking that each is there.
 
     Args:
-        files: paths, globs and folders as of `resolve_files`, or a mapping of these to weights.
+        files: paths, URLs, globs and folders as of `resolve_files`, or a mapping of these to weights.
 
     Raises:
         BpenbError: a weight below 1.
@@ -117,7 +122,7 @@ def resolve_sources(files: WeightedFiles) -> list[Source]:
     weighted = [(path, weight) for paths, weight in zip(found, weights, strict=True) for path in paths]
     for kind in {kind_of(path) for path, _ in weighted}:
         check_libraries(kind)
-    return [Source(path, number, weight) for number, (path, weight) in enumerate(weighted)]
+    return [_whole(path, number, weight) for number, (path, weight) in enumerate(weighted)]
 
 
 def total_bytes(sources: Iterable[Source]) -> int | None:
@@ -149,7 +154,7 @@ def _capped(source: Source, n_bytes: int, finder: CutFinder) -> Source:
         )
     if not source.kind.has_byte_ranges:
         raise CorpusError(
-            f"{source.path}: max_bytes_per_source is for plain text, not for rows or compressed files; take "
+            f"{source.name}: max_bytes_per_source is for plain text, not for rows or compressed files; take "
             "a sample of them instead, or cap them where they are written"
         )
     if size <= n_bytes:
@@ -158,7 +163,7 @@ def _capped(source: Source, n_bytes: int, finder: CutFinder) -> Source:
         cut = _last_cut(file, n_bytes, finder)
     if cut is None:
         raise CorpusError(
-            f"{source.path}: holds no place to cut in its first {n_bytes:,} bytes; take a larger "
+            f"{source.name}: holds no place to cut in its first {n_bytes:,} bytes; take a larger "
             "max_bytes_per_source, or separate documents with a special token"
         )
     return source._replace(end=cut)
@@ -214,4 +219,4 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
         with source.path.open("rb", buffering=0) as file:
             yield file
     except OSError as error:
-        raise CorpusError(f"{source.path}: cannot be read: {error.strerror or error}") from error
+        raise CorpusError(f"{source.name}: cannot be read: {error.strerror or error}") from error

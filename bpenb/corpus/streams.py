@@ -132,7 +132,7 @@ def open_stream(source: Source, offset: int | None = None) -> Iterator[ByteStrea
             yield _stream(source, sys.stdin.buffer, offset)
         else:
             with source.path.open("rb", buffering=0) as file:
-                yield _stream(source, cast(IO[bytes], file), offset)
+                yield _stream(source, file, offset)
     except OSError as error:
         raise CorpusError(f"{source.name}: cannot be read: {error.strerror or error}") from error
 

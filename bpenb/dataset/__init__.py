@@ -16,7 +16,14 @@ from bpenb.dataset.decoding import decode_named_blocks
 from bpenb.dataset.manifest import FileRecord, Manifest, SplitRecord, input_digest, model_digest
 from bpenb.dataset.npy import NpyWriter, id_dtype, read_ids
 from bpenb.dataset.opening import find_manifest, iterate_ids, open_dataset
-from bpenb.dataset.output_plan import OutputPlan, SplitPlan, name_outputs, plan_outputs, publish_dataset
+from bpenb.dataset.output_plan import (
+    OutputPlan,
+    SplitPlan,
+    file_and_sides,
+    name_outputs,
+    plan_outputs,
+    publish_dataset,
+)
 from bpenb.dataset.reader import DatasetReader
 from bpenb.dataset.shard_writer import ShardWriter
 from bpenb.dataset.split_writer import SplitWriter
@@ -40,6 +47,7 @@ __all__ = [
     "TokenLayout",
     "check_tokenizer",
     "decode_named_blocks",
+    "file_and_sides",
     "find_format",
     "find_manifest",
     "id_dtype",

@@ -25,7 +25,8 @@ from bpenb.errors import FormatError, OutputError
 if TYPE_CHECKING:
     from bpenb.dataset.split_writer import SplitWriter
 
-__all__ = ["DOCUMENTS_SUFFIX", "OutputPlan", "SplitPlan", "name_outputs", "plan_outputs", "publish_dataset"]
+__all__ = ["DOCUMENTS_SUFFIX", "OutputPlan", "SplitPlan", "file_and_sides", "name_outputs", "plan_outputs",
+           "publish_dataset"]  # fmt: skip
 
 DOCUMENTS_SUFFIX = ".documents.npy"
 FIRST_NUMBERS = {"val": 0}  # llm.c keeps number 0 for validation, and trains on those from 1
@@ -128,13 +129,9 @@ def plan_outputs(
     try:
         if plan.is_folder:
             return replace(plan, replaced=_check_folder(plan.path, force))
-        (split,) = plan.splits.values()
-        stem = plan.manifest.name.removesuffix(MANIFEST_SUFFIX)
-        if not stem or Path(path).is_dir():
+        if plan.manifest.name == MANIFEST_SUFFIX or Path(path).is_dir():
             raise OutputError(f"{Path(path)}: is a folder; name a file, or write shards (--shard-tokens)")
-        sides = [plan.path.with_name(stem + side) for side in find_format(format).side_suffixes]
-        present = _check_files([plan.path, *sides, split.documents, plan.manifest], force)
-        return replace(plan, replaced=present)
+        return replace(plan, replaced=_check_files(file_and_sides(plan, format), force))
     except OSError as error:
         raise OutputError(f"{Path(path)}: cannot be looked into: {error.strerror or error}") from error
 
@@ -162,6 +159,20 @@ def name_outputs(
     plan = SplitPlan(target.parent, stem, token_format.suffix, None)
     manifest = target.parent / (stem + MANIFEST_SUFFIX)
     return OutputPlan(plan.path_of(0), {splits[0]: plan}, manifest)
+
+
+def file_and_sides(plan: OutputPlan, format: str) -> list[Path]:
+    """Return the files that a dataset of one file may consist of, whether they are there or not.
+
+    Example:
+        >>> plan = name_outputs("data/ids", "megatron", sharded=False)
+        >>> [path.name for path in file_and_sides(plan, "megatron")]
+        ['ids.bin', 'ids.idx', 'ids.documents.npy', 'ids.manifest.json']
+    """
+    (split,) = plan.splits.values()
+    stem = plan.manifest.name.removesuffix(MANIFEST_SUFFIX)
+    sides = [plan.path.with_name(stem + side) for side in find_format(format).side_suffixes]
+    return [plan.path, *sides, split.documents, plan.manifest]
 
 
 def _check_files(paths: list[Path], force: bool) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bpenb.corpus import Files, Source, resolve_sources
+from bpenb.corpus import Files, InputPath, Source, resolve_sources
 from bpenb.errors import CorpusError
 
 __all__ = ["Texts", "rereadable"]
@@ -24,7 +24,7 @@ class Texts(NamedTuple):
         names: what they are called, in the same order.
     """
 
-    paths: list[Path]
+    paths: list[InputPath]
     names: tuple[str, ...]
 
 

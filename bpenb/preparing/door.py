@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpenb.corpus import Files, InputOptions, Source, resolve_sources
+from bpenb._remote import is_remote
+from bpenb.corpus import Files, InputOptions, RemoteFile, Source, resolve_sources
 from bpenb.dataset import (
     Manifest,
     OutputPlan,
@@ -19,11 +21,12 @@ from bpenb.dataset import (
 )
 from bpenb.encoding import Tokenizer
 from bpenb.errors import OutputError
-from bpenb.preparing.earlier import find_finished, forget_run, journal_path, remove_strays
+from bpenb.preparing.earlier import find_finished, forget_run, is_same, journal_path, remove_strays
 from bpenb.preparing.journal import Journal
 from bpenb.preparing.run import DatasetRun, Job
 from bpenb.preparing.settings import EncodeSettings
 from bpenb.preparing.to_memory import EncodedFiles, encode_to_arrays
+from bpenb.preparing.uploading import encode_and_upload
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
 __all__ = ["OutputSettings", "encode_files", "encode_to_files"]
@@ -67,8 +70,8 @@ def encode_to_files(
 
     Args:
         tokenizer: whose ids.
-        inputs: files, globs, folders, `-`; of every kind that `bpenb.corpus` reads.
-        out: a file; with shards or splits a folder.
+        inputs: files, URLs, globs, folders, `-`; of every kind that `bpenb.corpus` reads.
+        out: a file; with shards or splits a folder; or the URL of either.
         settings: what decides the ids.
         output: how they lie in files.
         workers: threads; None: as many as there are processors. The bytes do not depend on it.
@@ -96,7 +99,9 @@ def encode_to_files(
     settings, output = settings or EncodeSettings(), output or OutputSettings()
     reporter, sources = make_reporter(progress), resolve_sources(inputs)
     layout = _layout(tokenizer, settings, output)
-    names = name_outputs(out, output.format, output.shard_tokens is not None, settings.splits)
+    name_files = partial(
+        name_outputs, format=output.format, sharded=output.shard_tokens is not None, splits=settings.splits
+    )
     described = [_describe(source) for source in sources]
     identity = {
         "tokenizer": model_digest(tokenizer.model),
@@ -104,12 +109,24 @@ def encode_to_files(
         "output": output._asdict(),
         "inputs": described,
     }
+    if isinstance(out, str) and is_remote(out):
+
+        def encode(path: Path, resume: bool) -> Manifest:
+            return encode_to_files(
+                tokenizer, inputs, path, settings, output, workers=workers, resume=resume, progress=reporter
+            )
+
+        same = partial(is_same, identity=identity, layout=layout)
+        return encode_and_upload(
+            encode, out, name_files, same, reporter, format=output.format, resume=resume, force=force
+        )
+    names = name_files(out)
     journal = Journal(journal_path(names), identity)
     state = _earlier_state(journal, names, resume=resume, force=force)
     if state is None and resume and (done := find_finished(names, identity, layout)) is not None:
         return done
     plan = _plan(names, out, layout, state, resume=resume, force=force)
-    can_resume = all(source.n_bytes is not None for source in sources)
+    can_resume = all(one["digest"] is not None for one in described)  # else who knows what it reads then
     job = Job(tokenizer, sources, described, settings, layout, plan, workers)
     run = DatasetRun(job, journal if can_resume else None, reporter)
     try:
@@ -178,7 +195,8 @@ def _describe(source: Source) -> dict[str, Any]:
     """Return what a manifest tells of an input."""
     if source.n_bytes is None:
         return {"path": source.name, "bytes": None, "digest": None}
-    return {"path": str(source.path), "bytes": source.n_bytes, "digest": input_digest(source.path)}
+    digest = source.path.digest if isinstance(source.path, RemoteFile) else input_digest(source.path)
+    return {"path": str(source.path), "bytes": source.n_bytes, "digest": digest}
 
 
 def encode_files(

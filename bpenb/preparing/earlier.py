@@ -16,6 +16,7 @@ from bpenb.preparing.journal import Journal
 __all__ = [
     "find_finished",
     "forget_run",
+    "is_same",
     "journal_path",
     "layout_settings",
     "remove_strays",
@@ -48,16 +49,20 @@ def find_finished(plan: OutputPlan, identity: Mapping[str, Any], layout: TokenLa
         manifest = Manifest.read(plan.manifest)
     except FormatError:
         return None
+    return manifest if is_same(manifest, identity, layout) else None
+
+
+def is_same(manifest: Manifest, identity: Mapping[str, Any], layout: TokenLayout) -> bool:
+    """Tell whether a manifest is that of the same dataset."""
     wanted = identity["settings"] | layout_settings(layout)
     settings = {key: manifest.settings.get(key) for key in wanted}
-    same = (manifest.tokenizer, settings, list(manifest.inputs), manifest.format, manifest.seq_len) == (
+    return (manifest.tokenizer, settings, list(manifest.inputs), manifest.format, manifest.seq_len) == (
         identity["tokenizer"],
         wanted,
         identity["inputs"],
         layout.format,
         layout.seq_len,
     )
-    return manifest if same else None
 
 
 def forget_run(journal: Journal, plan: OutputPlan) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,11 +18,12 @@ def _option(*names: str, **more: Any) -> Any:
 
 
 OutputOption = Annotated[
-    Path | None,
+    str | None,
     _option(
         "--output",
         "-o",
-        help="The file to write; with shards or splits a folder.",
+        metavar="PATH",
+        help="The file or URL to write; with shards or splits a folder.",
         show_default="one .npy on standard output",
     ),
 ]

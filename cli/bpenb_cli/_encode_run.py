@@ -56,7 +56,7 @@ class EncodeRun:
         )
         show_stream(told, self._seconds)
 
-    def to_files(self, output: Path, layout: OutputSettings, resume: bool, force: bool) -> None:
+    def to_files(self, output: str, layout: OutputSettings, resume: bool, force: bool) -> None:
         """Write training files, and their manifest."""
         from bpenb import encode_to_files
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bpenb._remote import shown_name
 
 from bpenb_cli import _messages
 from bpenb_cli._choices import ProgressStyle
@@ -26,8 +27,9 @@ def show_stream(told: StreamedTokens, seconds: float) -> None:
     _messages.note(_rates(told.text_bytes, told.tokens, seconds))
 
 
-def show_files(manifest: Manifest, output: Path, seconds: float, *, is_whole_run: bool) -> None:
+def show_files(manifest: Manifest, output: str, seconds: float, *, is_whole_run: bool) -> None:
     """Show what was written; `seconds` are of the whole text only if this run began with it."""
+    output = shown_name(output)
     bad_rows = {"n_bad_rows": manifest.settings.get("bad_rows", 0),
                 "first_bad_row": manifest.settings.get("first_bad_row", "")}  # fmt: skip
     warn_of_bad_rows({"inputs": bad_rows})
@@ -39,7 +41,7 @@ def show_files(manifest: Manifest, output: Path, seconds: float, *, is_whole_run
     if _messages.style() is ProgressStyle.JSON:
         more = {"text_bytes": manifest.text_bytes, "bytes_per_token": manifest.bytes_per_token}
         fields = totals | more | bad_rows | {"splits": splits, "seconds": round(seconds, 6)}
-        _messages.event("summary", output=str(output), **fields)
+        _messages.event("summary", output=output, **fields)
         return
     if not seconds:
         _messages.note(f"{output} holds these tokens already: nothing to do (--force encodes again)")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bpenb._remote import shown_name
+
 from bpenb_cli import _messages
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ __all__ = ["rates", "show_gains"]
 
 
 def rates(
-    tokenizer: Path | Tokenizer | None, evaluate: Sequence[Path] | None, errors: Any, pattern: str | None
+    tokenizer: Path | Tokenizer | None, evaluate: Sequence[str] | None, errors: Any, pattern: str | None
 ) -> list[float]:
     """Return the bytes per token of each text; before a training, this tells too whether it can be read."""
     if not evaluate or tokenizer is None:
@@ -29,13 +31,13 @@ def rates(
 
 
 def show_gains(
-    tokenizer: Tokenizer, evaluate: Sequence[Path] | None, before: list[float], errors: str
+    tokenizer: Tokenizer, evaluate: Sequence[str] | None, before: list[float], errors: str
 ) -> None:
     """Say how many bytes a token stands for, with the base and now: on the new corpus, and on texts."""
     gained = (tokenizer.report or {}).get("base")
     if gained is None:
         return
-    texts = ["the new corpus", *map(str, evaluate or ())]
+    texts = ["the new corpus", *map(shown_name, evaluate or ())]
     before = [gained["bytes_per_token_before"] or 0.0, *before]
     after = [gained["bytes_per_token_after"] or 0.0, *rates(tokenizer, evaluate, errors, None)]
     for text, old, new in zip(texts, before, after, strict=True):

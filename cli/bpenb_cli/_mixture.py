@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from bpenb._remote import is_http, is_remote, shown_name
 
 from bpenb_cli._reading import INPUTS_HELP
 
@@ -33,22 +34,32 @@ MinWordCountOption = Annotated[
 ]
 
 
-def read_weight(argument: str) -> tuple[Path, int]:
-    """Return the path (or glob) and weight of such as `wiki.txt=3`; what exists as it stands is a path."""
+def read_weight(argument: str) -> tuple[Path | str, int]:
+    """Return the path, glob or URL and weight of such as `wiki.txt=3`; what exists as it stands is a path.
+
+    `=3` may be the end of a query: a weight comes behind one that is whole, as in `https://…?part=3=2`.
+    """
     name, equals, weight = argument.rpartition("=")
-    if not equals or not re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", weight) or Path(argument).exists():
-        return Path(argument), 1
+    is_weight: object = equals and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", weight)
+    if is_remote(argument):
+        kept: Path | str = argument
+        is_weight = is_weight and not (is_http(name) and re.search(r"[?&][^=&]*$", name))
+    else:
+        kept = Path(argument)
+        is_weight = is_weight and not kept.exists()
+    if not is_weight:
+        return kept, 1
     if not weight.isdigit() or int(weight) < 1:
-        raise typer.BadParameter(f"{argument}: the weight is {weight}; it must be a positive integer")
-    return Path(name), int(weight)
+        raise typer.BadParameter(f"{shown_name(name)}: the weight is {weight}; it must be a positive integer")
+    return name if is_remote(name) else Path(name), int(weight)
 
 
-def weighted_files(arguments: Sequence[str]) -> list[Path] | dict[Path, int]:
+def weighted_files(arguments: Sequence[str]) -> list[Path | str] | dict[Path | str, int]:
     """Return the inputs, with the sum of its weights for each if any has one other than 1."""
     pairs = [read_weight(argument) for argument in arguments]
     if all(weight == 1 for _, weight in pairs):
         return [path for path, _ in pairs]
-    total: Counter[Path] = Counter()
+    total: Counter[Path | str] = Counter()
     for path, weight in pairs:
         total[path] += weight
     return dict(total)

@@ -16,7 +16,7 @@ __all__ = ["INPUTS_HELP", "FieldOption", "SeparatorOption", "SkipBadRowsOption",
            "unescape"]  # fmt: skip
 
 INPUTS_HELP = (
-    "Text (UTF-8), .jsonl or .parquet files, also .gz and .zst; globs; folders; `-` is standard input."
+    "Text (UTF-8), .jsonl or .parquet files, also .gz and .zst; URLs; globs; folders; `-` is standard input."
 )
 FieldOption = Annotated[
     str, typer.Option("--field", metavar="NAME", help="The field of a row, or the column, with the text.")

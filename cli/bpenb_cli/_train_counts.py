@@ -20,14 +20,14 @@ __all__ = ["ClusterArgument", "prepare_source", "takes_cluster"]
 
 
 def prepare_source(
-    files: list[Path] | dict[Path, int],
+    files: list[Path | str] | dict[Path | str, int],
     from_counts: Path | None,
     special_tokens: list[str] | None,
     pattern: str | None,
     settings: dict[str, Any],
     cluster: Cluster | None,
     output: Path,
-) -> tuple[list[Path] | dict[Path, int] | WordCounts, dict[str, Any]]:
+) -> tuple[list[Path | str] | dict[Path | str, int] | WordCounts, dict[str, Any]]:
     """Return what to learn from, and the settings for that: word counts know how they were made."""
     import bpenb
     from bpenb.counting import describe_missing
@@ -47,7 +47,7 @@ def prepare_source(
 
 def _count_first(
     cluster: Cluster,
-    files: list[Path] | dict[Path, int],
+    files: list[Path | str] | dict[Path | str, int],
     from_counts: Path | None,
     chosen: dict[str, Any],
     settings: dict[str, Any],

@@ -24,7 +24,7 @@ VocabSizeOption = Annotated[
     ),
 ]
 EvalOption = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--eval",
         metavar="FILE",
@@ -59,7 +59,7 @@ def _parse_size(text: str) -> int:
     return size
 
 
-def parse_vocab_sizes(text: str, eval_files: Sequence[Path] | None = None) -> list[int]:
+def parse_vocab_sizes(text: str, eval_files: Sequence[str] | None = None) -> list[int]:
     """Return the sizes that `--vocab-size` names.
 
     Example:

@@ -45,9 +45,9 @@ def check_output(output: Path, force: bool, n_sizes: int) -> None:
 
 
 def train_all(
-    source: list[Path] | dict[Path, int] | WordCounts,
+    source: list[Path | str] | dict[Path | str, int] | WordCounts,
     vocab_sizes: Sequence[int],
-    eval_files: Sequence[Path],
+    eval_files: Sequence[str],
     settings: dict[str, Any],
     output: Path,
     force: bool,

@@ -38,7 +38,7 @@ OF_READING = (
 
 def training_files(
     context: typer.Context, inputs: Sequence[str] | None, from_counts: Path | None
-) -> list[Path] | dict[Path, int]:
+) -> list[Path | str] | dict[Path | str, int]:
     """Return the text files of a command line; none if it names word counts, which excludes some options."""
     if from_counts is None:
         if not inputs:
