@@ -13,6 +13,7 @@
     open_dataset, verify_dataset                      training files read back, and checked
     inspect_tokenizer, compare_tokenizers             what a tokenizer is and makes of texts; several of them
     Checkpoint                                        where a training keeps its merges
+    train_classic, ClassicTokenizer                   the textbook form: characters, an end-of-word mark
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         merge_counts,
         merge_to_file,
     )
+    from bpenb.classic import ClassicTokenizer, train_classic
     from bpenb.corpus import InputOptions
     from bpenb.counting import WordCounts, Workforce
     from bpenb.dataset import open_dataset, verify_dataset
@@ -50,6 +52,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BpenbError",
     "Checkpoint",
+    "ClassicTokenizer",
     "EncodeSettings",
     "InputOptions",
     "OutputSettings",
@@ -76,6 +79,7 @@ __all__ = [
     "open_dataset",
     "train",
     "train_bpe",
+    "train_classic",
     "train_from_counts",
     "train_from_iterator",
     "train_sweep",
@@ -86,6 +90,7 @@ __all__ = [
 _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
+    "ClassicTokenizer": "bpenb.classic",
     "EncodeSettings": "bpenb.preparing",
     "InputOptions": "bpenb.corpus",
     "OutputSettings": "bpenb.preparing",
@@ -109,6 +114,7 @@ _HOMES = {
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",
     "open_dataset": "bpenb.dataset",
+    "train_classic": "bpenb.classic",
     "train_sweep": "bpenb.sweep",
     "verify": "bpenb.verification",
     "verify_dataset": "bpenb.dataset",

@@ -33,7 +33,7 @@ from bpenb.training.state import (
     WordStore,
 )
 
-__all__ = ["StepTraining", "training_for"]
+__all__ = ["Step", "StepTraining", "training_for"]
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
