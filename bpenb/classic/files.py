@@ -23,6 +23,7 @@ from bpenb.corpus import (
 )
 from bpenb.dataset import NpyWriter
 from bpenb.errors import BpenbError, EncodingError, InvalidUtf8Error, UnknownTokenError
+from bpenb.preparing import StreamedTokens
 from bpenb.pretokenize import ScanBuffer
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 
@@ -35,15 +36,11 @@ class StreamedText(NamedTuple):
     """What was encoded.
 
     Attributes:
-        tokens, documents, text_bytes, n_bad_rows, first_bad_row: as of `bpenb.preparing.StreamedTokens`.
+        counted: how many tokens, documents and bytes there were.
         unknown: the characters that became `<unk>`.
     """
 
-    tokens: int
-    documents: int
-    text_bytes: int
-    n_bad_rows: int
-    first_bad_row: str
+    counted: StreamedTokens
     unknown: UnknownCharacters
 
 
@@ -100,7 +97,8 @@ def encode_classic(
         n_ids = out.n_ids
     reporter.finish(done, tokens=n_ids)
     found = UnknownCharacters(dict(counts.most_common()), n_characters)
-    return StreamedText(n_ids, n_documents, n_text_bytes, bad_rows.n_skipped, bad_rows.first, found)
+    counted = StreamedTokens(n_ids, n_documents, n_text_bytes, bad_rows.n_skipped, bad_rows.first)
+    return StreamedText(counted, found)
 
 
 def _check_options(options: InputOptions, special: str, errors: str) -> None:

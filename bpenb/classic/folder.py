@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import bpenb
 from bpenb.classic.codes import VERSION, codes_text, parse_codes, read_codes
 from bpenb.classic.hf_json import classic_tokenizer_json
-from bpenb.classic.model import ClassicModel
+from bpenb.classic.model import UNKNOWN_TOKEN, ClassicModel
 from bpenb.errors import BpenbError, FormatError
 from bpenb.formats import (
     CLASSIC_FORMAT,
@@ -93,6 +94,11 @@ def read_classic(path: str | os.PathLike[str]) -> ClassicModel:
     """
     place = settled(Path(path), _FILES, SETTINGS)
     if place.is_file() and place.name != SETTINGS:
+        warnings.warn(
+            f"{place}: codes hold no alphabet; characters that they do not merge become {UNKNOWN_TOKEN} "
+            "(ClassicTokenizer.from_codes takes further ones)",
+            stacklevel=3,
+        )
         return read_codes(place)
     folder = place.parent if place.name == SETTINGS else place
     settings_path, codes_path = folder / SETTINGS, folder / CODES

@@ -45,6 +45,11 @@ class UnknownCharacters(NamedTuple):
         """Of all characters, from 0 to 1."""
         return self.n_unknown / self.n_characters if self.n_characters else 0.0
 
+    @property
+    def report(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return self._asdict() | {"n_unknown": self.n_unknown, "share": self.share}
+
     def __str__(self) -> str:
         most = ", ".join(f"{c!r} {n:,}" for c, n in list(self.counts.items())[:5])
         return (
@@ -188,11 +193,6 @@ class ClassicTokenizer:
         return dict(self._model.special_tokens)
 
     @property
-    def roles(self) -> dict[str, str]:
-        """No special token has a role."""
-        return {}
-
-    @property
     def decoder(self) -> Decoder:
         """The driver of the way back, where every mark is a space; for streams."""
         return self._decoder
@@ -209,7 +209,7 @@ class ClassicTokenizer:
             "training files of documents: encode to one .npy (encode_classic), or train on bytes"
         )
 
-    encode_with_offsets = encode_iterable = encode_files = encoder
+    roles = encode_with_offsets = encode_iterable = encode_files = encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._model, self._report)

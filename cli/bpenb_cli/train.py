@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from bpenb_cli import _classic_options as classic
 from bpenb_cli import _going_on as going
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
+from bpenb_cli import _output_options as writing
 from bpenb_cli import _reading as reading
 from bpenb_cli import _vocab_options as vocab
-from bpenb_cli._profile import profiled
-from bpenb_cli._progress import shown_progress
+from bpenb_cli._classic_checks import classic_options
 from bpenb_cli._train_options import EvalOption, TiesOption, VerifyOption, VocabSizeOption, parse_vocab_sizes
-from bpenb_cli._train_run import check_output, learning, rooms, train_all
+from bpenb_cli._train_run import at_work, check_output, train_all
+from bpenb_cli._train_settings import training_settings
 from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, prepare_source, training_files
 
 __all__ = ["EXAMPLE", "train"]
@@ -39,8 +38,12 @@ def train(
     pad_vocab_to_multiple: vocab.PadToOption = None,
     pattern: options.PatternOption = None,
     ties: TiesOption = None,
-    min_frequency: Annotated[int, typer.Option(help="Least count of a pair that is merged.")] = 1,
-    max_token_length: Annotated[int | None, typer.Option(help="Longest token, in bytes.")] = None,
+    min_frequency: classic.MinFrequencyOption = None,
+    merges_per_step: classic.MergesPerStepOption = 1,
+    alphabet: classic.AlphabetOption = classic.Alphabet.BYTES,
+    end_of_word: classic.EndOfWordOption = None,
+    min_character_count: classic.MinCharacterCountOption = None,
+    max_token_length: writing.MaxTokenLengthOption = None,
     min_word_count: mixture.MinWordCountOption = 1,
     max_bytes_per_source: mixture.CapOption = None,
     sample: mixture.SampleOption = None,
@@ -56,25 +59,21 @@ def train(
     base: going.BaseOption = None,
     checkpoint: going.CheckpointOption = None,
     resume: going.ResumeOption = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = options.TOKENIZER,
-    force: Annotated[bool, typer.Option("--force", help="Replace a folder of something else.")] = False,
+    output: writing.OutputOption = options.TOKENIZER,
+    force: writing.ForceOption = False,
     errors: options.ErrorsOption = options.Utf8Errors.STRICT,
     verify: VerifyOption = False,
-    profile: Annotated[Path | None, typer.Option(help="Write cProfile data to this file.")] = None,
+    profile: writing.ProfileOption = None,
     progress: options.ProgressOption = options.ProgressStyle.AUTO,
 ) -> None:
     """Train a tokenizer on files of text or rows, and save it as a folder."""
     sizes = parse_vocab_sizes(vocab_size, None if base else eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
-    files = training_files(context, inputs, from_counts)
+    files, characters = training_files(context, inputs, from_counts), classic_options(context, sizes)
     start = going.going_on(base, checkpoint, resume, force, output, specials, len(sizes))
-    with shown_progress(progress, *rooms(verify or base is not None)) as show, profiled(profile):
-        settings = start | learning(min_frequency, max_token_length, min_word_count, ties, verify, show)
-        settings |= vocab.vocab_options(reserve_special_tokens, pad_vocab_to_multiple, bos, eos, pad, unk)
-        settings |= {"inputs": reading.input_options(field, document_separator, skip_bad_rows)}
-        settings |= mixture.taken(max_bytes_per_source, sample, seed)
-        settings |= reading.reading(errors, engine, workers, pool, chunk_size, max_memory)
-        check_output(output, force, len(sizes))
+    with at_work(context.params) as show:
+        settings = start | training_settings(context.params, characters, show)
+        check_output(output, force, len(sizes), characters)
         source, settings = prepare_source(files, from_counts, specials, pattern, settings)
-        show_result = train_all(source, sizes, eval_files or [], settings, output, force)
+        show_result = train_all(source, sizes, eval_files or [], settings, output, force, characters)
     show_result()
