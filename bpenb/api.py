@@ -88,8 +88,8 @@ def train(
         checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
         resume: go on from the checkpoint; the result is that of a training that never stopped.
         vocab_options: special tokens with a role or in reserve, and what a model's vocab is padded to.
-        merges_per_step: above 1, as many of the best pairs as share no token merge at once: quicker, and no
-            longer exact. It is then trained exactly too, and the report compares the two.
+        merges_per_step: above 1, up to so many of the best pairs that share no token merge at once, which is
+            not exact. It is then trained exactly too, and the report compares the two.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has

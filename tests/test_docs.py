@@ -12,7 +12,7 @@ import pytest
 from bpenb_cli.main import run
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("training", "cs336", "integer-sequences", "kernels")
+PAGES = ("training", "classic", "cs336", "integer-sequences", "kernels")
 TEXT = (
     "low low lower lowest newer newest wider été<|endoftext|>\n\n"
     "The quick brown fox jumps over the lazy dog; it's quicker than the browner foxes.\n"
@@ -51,11 +51,12 @@ def test_there_are_examples() -> None:
     found = {page: [language for language, _ in blocks(page)] for page in PAGES}
     assert {page: languages.count("python") for page, languages in found.items()} == {
         "training": 8,
+        "classic": 2,
         "cs336": 6,
         "integer-sequences": 4,
         "kernels": 4,
     }
-    assert found["training"].count("sh") == 9
+    assert found["training"].count("sh") == 9 and found["classic"].count("sh") == 2
 
 
 def test_every_way_to_train_and_every_option_of_a_vocab_is_shown() -> None:

@@ -23,8 +23,8 @@ class LearningOptions(NamedTuple):
         min_frequency: least count of a pair that merges; below 1 counts as 1.
         max_token_length: longest token in bytes, inclusive; None for no limit.
         workers: threads for the recount of frequent pairs; the result is the same for any.
-        merges_per_step: above 1, as many of the best pairs as share no token merge at once
-            (bpenb/training/steps.py), which is no longer exact BPE.
+        merges_per_step: above 1, up to so many of the best pairs that share no token merge at once
+            (bpenb/training/steps.py), which is not exact BPE.
     """
 
     n_merges: int

@@ -6,9 +6,9 @@
              count that it was chosen with
     return   what was passed over goes back to the heap
 
-What it saves: a pair that merges take occurrences from is counted again once a step, not once a merge.
-What it costs: a pair that is born in a step waits for the next one, however frequent it is; so the
-merges are no longer those of exact BPE (docs/decisions/0023-merges-per-step.md).
+A pair that is born in a step waits for the next one, however frequent it is; so the merges are no longer
+those of exact BPE. Here it gains no time, since a merge costs its own postings and no pass over the words
+(docs/decisions/0023-merges-per-step.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bpenb._arrays import IdArray, Int64Array
-from bpenb._jit import kernel
+from bpenb._jit import helper, kernel
 from bpenb.training.at_work import LearningSettings, Training
 from bpenb.training.heap import pop, push, sift_down
 from bpenb.training.merging import DONE, RECOUNT_LARGE, SLICE_ENDED, is_stale, merge_pair, missing_room
@@ -37,7 +37,10 @@ __all__ = ["Step", "StepTraining", "training_for"]
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-CHOSEN, MERGED, PASSED_OVER, NUMBER = range(4)  # places in `Step.used`
+SLICE_MERGES = 1000  # at most so many before the loop returns, and a step: bar, Ctrl-C
+
+# Places in `Step.used`.
+CHOSEN, MERGED, PASSED_OVER, NUMBER, IS_CHOOSING, LOWEST = range(6)
 
 
 class Step(NamedTuple):
@@ -45,9 +48,10 @@ class Step(NamedTuple):
 
     Attributes:
         chosen: int64[k], pair ids in their order.
-        passed_over: int32[], pair ids that are off the heap until the step is over.
+        passed_over: int32[], pair ids that are off the heap until the step is over; as long as the heap.
         marks: int32[n_tokens], the number of the step that last chose a pair of the token.
-        used: int64[4], how many are chosen, merged, passed over; the number of the step, from 1.
+        used: int64[6], how many are chosen, merged, passed over; the number of the step, from 1; whether it
+            is choosing (1) or merging (0); the count below which no pair merges, whatever the floor.
     """
 
     chosen: Int64Array
@@ -56,12 +60,10 @@ class Step(NamedTuple):
     used: Int64Array
 
 
-@kernel
+@helper
 def choose_pairs(words, pairs, heap, tokens, learned, limits, step):
     """Choose the pairs of a step, by the rule above, until there are k or the heap is empty.
 
-    words, pairs, heap, tokens, learned, limits : as of `merge_slice`
-    step    : Step; `chosen` is as long as the step may become
     Returns : DONE, or RECOUNT_LARGE: called again, it goes on
     """
     cursor, used, rule = learned.cursor, step.used, limits.tie_rule
@@ -90,16 +92,16 @@ def choose_pairs(words, pairs, heap, tokens, learned, limits, step):
             step.marks[left] = step.marks[right] = used[NUMBER]
             step.chosen[used[CHOSEN]] = p
             used[CHOSEN] += 1
+    if used[CHOSEN] < most and limits.min_count > used[LOWEST]:
+        used[CHOSEN] = 0  # rarer pairs may belong to it: `lower_floor` begins the step again with them
     return DONE
 
 
-@kernel
+@helper
 def merge_chosen(words, pairs, heap, tokens, births, learned, limits, step):
     """Merge the chosen pairs, and put those that were passed over back, each with what it counted last.
 
-    words, pairs, heap, tokens, births, learned, limits : as of `merge_slice`
-    step    : Step
-    Returns : a status of merging.py; called again, it goes on. SLICE_ENDED: the step is over
+    Returns : DONE when the step is over, or what there is no room for: called again, it goes on
     """
     cursor, used = learned.cursor, step.used
     while used[MERGED] < used[CHOSEN]:
@@ -115,65 +117,73 @@ def merge_chosen(words, pairs, heap, tokens, births, learned, limits, step):
         p = np.int64(step.passed_over[i])
         size = push(heap, size, limits.tie_rule, tokens, pairs.keys, pairs.counts[p], p)
     cursor[HEAP_SIZE] = size
-    used[PASSED_OVER] = 0
-    return SLICE_ENDED
+    return DONE
+
+
+@helper
+def open_step(step):
+    """Begin to choose the next step."""
+    used = step.used
+    used[CHOSEN] = used[MERGED] = used[PASSED_OVER] = 0
+    used[NUMBER] += 1
+    used[IS_CHOOSING] = 1
+
+
+@kernel
+def step_slice(words, pairs, heap, tokens, births, learned, limits, step):
+    """Choose and merge step after step until all is done, or something must be done outside.
+
+    words, pairs, heap, tokens, births, learned, limits : as of `merge_slice`
+    step    : Step
+    Returns : a status of merging.py; called again, it goes on where it stopped
+    """
+    used = step.used
+    read_before = learned.cursor[N_POSTINGS_READ]
+    n_before = learned.cursor[N_MERGES]
+    while True:
+        if used[IS_CHOOSING]:
+            status = choose_pairs(words, pairs, heap, tokens, learned, limits, step)
+            if status != DONE:
+                return status
+            if used[CHOSEN] == 0:
+                open_step(step)
+                return DONE
+            used[IS_CHOOSING] = 0
+        status = merge_chosen(words, pairs, heap, tokens, births, learned, limits, step)
+        if status != DONE:
+            return status
+        open_step(step)
+        n_read = learned.cursor[N_POSTINGS_READ] - read_before
+        if n_read > limits.slice_postings or learned.cursor[N_MERGES] - n_before > SLICE_MERGES:
+            return SLICE_ENDED
 
 
 class StepTraining(Training):
-    """A training whose slices are steps of several merges."""
+    """A training whose merges are made in steps."""
 
     def __init__(self, words: WordStore, tokens: TokenTable, settings: LearningSettings) -> None:
         super().__init__(words, tokens, settings)
-        n_tokens = tokens.prefixes.shape[0]
         self.step = Step(
             chosen=np.zeros(min(settings.merges_per_step, max(settings.n_merges, 1)), dtype=np.int64),
             passed_over=np.empty(0, dtype=np.int32),
-            marks=np.zeros(n_tokens, dtype=np.int32),
-            used=np.zeros(4, dtype=np.int64),
+            marks=np.zeros(tokens.prefixes.shape[0], dtype=np.int32),
+            used=np.array([0, 0, 0, 1, 1, settings.min_count], dtype=np.int64),
         )
-        self.is_choosing = False
 
     def run_slice(self) -> int:
-        """Choose and merge a step, or as much of it as there is room for; return a status of merging.py."""
-        state = (self.words, self.pairs, self.heap, self.tokens)
-        used = self.step.used
-        if used[MERGED] == used[CHOSEN] and not self.is_choosing:
-            self._open_step()
-        if self.is_choosing:
-            status = int(choose_pairs(*state, self.learned, self.limits, self.step))
-            self._provide(status)
-            if status != DONE:
-                return status
-            self._close_choice()
-            if not used[CHOSEN]:
-                return DONE
-        status = int(merge_chosen(*state, self.births, self.learned, self.limits, self.step))
+        """Make steps until something stops them, and do what that was; return a status of merging.py."""
+        if self.step.passed_over.shape[0] < self.heap.pair_ids.shape[0]:
+            grown = np.empty_like(self.heap.pair_ids)
+            grown[: self.step.passed_over.shape[0]] = self.step.passed_over
+            self.step = self.step._replace(passed_over=grown)
+        state = (self.words, self.pairs, self.heap, self.tokens, self.births, self.learned)
+        status = int(step_slice(*state, self.limits, self.step))
         self._provide(status)
         return status
 
-    def _open_step(self) -> None:
-        used = self.step.used
-        used[:] = (0, 0, 0, used[NUMBER] + 1)
-        if self.step.passed_over.shape[0] < self.heap.pair_ids.shape[0]:
-            self.step = self.step._replace(passed_over=np.empty_like(self.heap.pair_ids))
-        self.is_choosing = True
-
-    def _close_choice(self) -> None:
-        """Take the choice as it is, or none where the heap was empty early and rarer pairs may belong to it.
-
-        Nothing is merged then, and `lower_floor` begins the step again with them.
-        """
-        used, n_made = self.step.used, int(self.learned.cursor[N_MERGES])
-        most = min(self.step.chosen.shape[0], self.limits.n_merges - n_made)
-        if used[CHOSEN] < most and self.limits.min_count > self.min_count:
-            used[CHOSEN] = 0
-        self.is_choosing = False
-
     def _next_pair(self) -> int:
         used = self.step.used
-        if used[MERGED] < used[CHOSEN] and not self.is_choosing:
-            return int(self.step.chosen[used[MERGED]])
-        return super()._next_pair()
+        return super()._next_pair() if used[IS_CHOOSING] else int(self.step.chosen[used[MERGED]])
 
 
 def training_for(words: WordStore, tokens: TokenTable, settings: LearningSettings) -> Training:
