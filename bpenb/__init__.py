@@ -14,6 +14,7 @@
     open_dataset, verify_dataset                      training files read back, and checked
     inspect_tokenizer, compare_tokenizers             what a tokenizer is and makes of texts; several of them
     Checkpoint                                        where a training keeps its merges
+    train_classic, ClassicTokenizer                   the textbook form: characters, an end-of-word mark
     learn_merges, apply_merges                        the same on sequences of any whole numbers
 
 Importing the package imports neither NumPy nor Numba: each name is loaded when it is first used.
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         merge_counts,
         merge_to_file,
     )
+    from bpenb.classic import ClassicTokenizer, train_classic
     from bpenb.cluster import Cluster
     from bpenb.corpus import InputOptions
     from bpenb.counting import WordCounts, Workforce
@@ -52,6 +54,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BpenbError",
     "Checkpoint",
+    "ClassicTokenizer",
     "Cluster",
     "EncodeSettings",
     "InputOptions",
@@ -79,6 +82,7 @@ __all__ = [
     "open_dataset",
     "train",
     "train_bpe",
+    "train_classic",
     "train_from_counts",
     "train_from_iterator",
     "train_sweep",
@@ -90,6 +94,7 @@ _HOMES = {
     "BpenbError": "bpenb.errors",
     "Checkpoint": "bpenb.training",
     "Cluster": "bpenb.cluster",
+    "ClassicTokenizer": "bpenb.classic",
     "EncodeSettings": "bpenb.preparing",
     "InputOptions": "bpenb.corpus",
     "OutputSettings": "bpenb.preparing",
@@ -113,6 +118,7 @@ _HOMES = {
     "merge_counts": "bpenb.api_counts",
     "merge_to_file": "bpenb.api_counts",
     "open_dataset": "bpenb.dataset",
+    "train_classic": "bpenb.classic",
     "train_sweep": "bpenb.sweep",
     "verify": "bpenb.verification",
     "verify_dataset": "bpenb.dataset",

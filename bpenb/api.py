@@ -29,6 +29,7 @@ from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
+from bpenb.step_comparison import check_steps, learn_and_compare
 from bpenb.training import LearningOptions, check_memory
 from bpenb.verification import verify_training
 from bpenb.vocab_options import VocabOptions
@@ -63,6 +64,7 @@ def train(
     checkpoint: CheckpointOption = None,
     resume: bool = False,
     vocab_options: VocabOptions | None = None,
+    merges_per_step: int = 1,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -86,6 +88,8 @@ def train(
         checkpoint: a file to keep the merges in, every minute and if learning is broken off; it stays.
         resume: go on from the checkpoint; the result is that of a training that never stopped.
         vocab_options: special tokens with a role or in reserve, and what a model's vocab is padded to.
+        merges_per_step: above 1, up to so many of the best pairs that share no token merge at once, which is
+            not exact. It is then trained exactly too, and the report compares the two.
 
     Returns:
         The tokenizer; its `report` has the seconds of each phase and the peak memory. It has
@@ -111,6 +115,7 @@ def train(
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    options = _in_steps(options, merges_per_step, start, verify)
     mixture = Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
     counted = count_files(files, settings, workforce, reporter, mixture, options=inputs)
@@ -139,6 +144,7 @@ def train_from_iterator(
     checkpoint: CheckpointOption = None,
     resume: bool = False,
     vocab_options: VocabOptions | None = None,
+    merges_per_step: int = 1,
 ) -> Tokenizer:
     """Train a tokenizer on documents; options, result and errors as of `train`.
 
@@ -157,6 +163,7 @@ def train_from_iterator(
     settings = CountSettings(start.pattern, start.special_tokens, errors, engine)
     workforce, least = workforce_of(workers, max_memory), check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workforce.workers, least)
+    options = _in_steps(options, merges_per_step, start, verify)
     mixture = Mixture(sample=sample, seed=seed)
     reporter = make_reporter(progress)
     counted = count_documents(documents, settings, workforce, reporter, mixture)
@@ -180,6 +187,7 @@ def train_from_counts(
     checkpoint: CheckpointOption = None,
     resume: bool = False,
     vocab_options: VocabOptions | None = None,
+    merges_per_step: int = 1,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -214,6 +222,7 @@ def train_from_counts(
     counts = start.counts_for(counts)
     least = check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workers, least)
+    options = _in_steps(options, merges_per_step, start, verify)
     counted = CountResult(counts, counts.n_bytes, 0)
     return _learn(counted, start, options, vocab_size, make_reporter(progress), least, verify)
 
@@ -249,6 +258,11 @@ def train_bpe(
 # --- behind the doors -----------------------------------------------------------------------------
 
 
+def _in_steps(options: LearningOptions, merges_per_step: int, start: Start, verify: bool) -> LearningOptions:
+    check_steps(merges_per_step, start.checkpoint, verify)
+    return options._replace(merges_per_step=merges_per_step)
+
+
 def _learn(
     counted: CountResult,
     start: Start,
@@ -262,12 +276,19 @@ def _learn(
     counted = counted._replace(counts=counts, dropped_words=dropped)
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
-    result = start.learn(counts, options, reporter)
+    result, steps = learn_and_compare(
+        lambda chosen, told: start.learn(counts, chosen, told),
+        options,
+        reporter,
+        start.base_tokens(counts),
+        counts.n_bytes,
+        start.n_base_merges,
+    )
     started = time.perf_counter()
     model = start.model(result, counts)
     reporter.phase_seconds["model"] = time.perf_counter() - started
     n_given = start.n_base_merges
     checked = verify_training(counts, options, result, model, reporter, n_given) if verify else None
     seconds, gains = reporter.phase_seconds, start.gains(counts, result)
-    report = training_report(counted, options, vocab_size, result, model, seconds, checked, gains)
+    report = training_report(counted, options, vocab_size, result, model, seconds, checked, gains, steps)
     return Tokenizer.from_model(model, warm=False, report=report)

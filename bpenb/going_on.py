@@ -20,6 +20,7 @@ from bpenb.training import (
     LearningOptions,
     MergeResult,
     OpenCheckpoint,
+    byte_order,
     learn,
     learning_options,
     open_checkpoint,
@@ -117,6 +118,11 @@ class Start:
             result = learn(counts, options, reporter, given, self.checkpoint.keep, order)
         self.checkpoint.keep_all(result)
         return result
+
+    def base_tokens(self, counts: WordCounts) -> list[bytes]:
+        """Return the byte of each learning id before the first merge."""
+        made = byte_order(self.ties, counts.special_tokens) if self.base is None else self.base.byte_order
+        return [bytes([byte]) for byte in made.tolist()]
 
     def _check_cut(self, counts: WordCounts, further: set[str]) -> None:
         cut_at, wanted = set(counts.special_tokens), set(self.special_tokens)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bpenb._pattern_spellings import respell
 from bpenb.errors import PatternError
 
-__all__ = ["ASCII_CASE", "DEFAULT_PATTERN", "PATTERNS", "THEN", "SplitPattern", "resolve_pattern"]
+__all__ = ["ASCII_CASE", "DEFAULT_PATTERN", "PATTERNS", "SPACES", "THEN", "SplitPattern", "resolve_pattern"]
 
 DEFAULT_PATTERN = "gpt2"
 
@@ -52,6 +52,9 @@ ASCII_CASE: dict[str, str] = {
     if "(?i:" in regex
 }
 """The same with both cases of contractions spelled out: other than `(?i:…)` that leaves out U+017F."""
+
+SPACES = r"[ \r\n]+|[^ \r\n]+"
+"""Where subword-nmt cuts: at U+0020 and at line ends, and nowhere else (docs/classic.md)."""
 
 THEN = "(?#then)"
 """Stands between the stages of a pattern: each cuts what the one before it has left."""

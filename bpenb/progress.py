@@ -75,6 +75,10 @@ class Reporter:
         self.more: Callable[[], Mapping[str, int | float | str]] | None = None
         self.phase_seconds: dict[str, float] = {}
 
+    def for_another_run(self) -> Reporter:
+        """Return a reporter to the same callable, with seconds of its own."""
+        return Reporter(self._callback)
+
     def start(self, phase: str, total: int | None, unit: str) -> None:
         """Begin a phase of `total` units."""
         self._phase, self._total, self._unit = phase, total, unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from bpenb.model import BPEModel
 from bpenb.training import LearningOptions, MergeResult
 from bpenb.verification import Verification
 
+if TYPE_CHECKING:
+    from bpenb.classic import ClassicModel
+
 __all__ = ["longest_tokens", "training_report"]
 
 
-def longest_tokens(model: BPEModel, n: int = 10) -> list[str]:
+def longest_tokens(model: BPEModel | ClassicModel, n: int = 10) -> list[str]:
     """Return the n longest tokens that are no special tokens, longest first, as text.
 
     Example:
@@ -28,6 +31,9 @@ def longest_tokens(model: BPEModel, n: int = 10) -> list[str]:
         >>> longest_tokens(BPEModel.from_vocab(vocab, [(b"a", b"b")], None, resolve_pattern("gpt2")), 1)
         ['ab']
     """
+    if not isinstance(model, BPEModel):  # strings, the special tokens in front
+        ordinary = model.tokens[model.first_character :]
+        return sorted(ordinary, key=len, reverse=True)[:n]
     lengths = np.diff(model.token_offsets)
     lengths[list(model.special_tokens.values())] = 0
     ids = np.argsort(-lengths, kind="stable")[:n]
@@ -44,10 +50,11 @@ def training_report(
     options: LearningOptions,
     vocab_size: int,
     result: MergeResult,
-    model: BPEModel,
+    model: BPEModel | ClassicModel,
     phase_seconds: Mapping[str, float],
     verification: Verification | None = None,
     base: Mapping[str, Any] | None = None,
+    steps: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what report.json holds; sizes in bytes, times in seconds (docs/reports.md)."""
     counts = counted.counts
@@ -65,6 +72,7 @@ def training_report(
             "ties": options.ties,
             "min_frequency": options.min_frequency,
             "max_token_length": options.max_token_length,
+            "merges_per_step": options.merges_per_step,
             "workers": options.workers,
             "engine": counts.engine,
             "unicode_version": counts.unicode_version,
@@ -92,6 +100,7 @@ def training_report(
         "dropped_words": None if counted.dropped_words is None else counted.dropped_words._asdict(),
         "longest_tokens": longest_tokens(model),
         "base": base,
+        "steps": steps,
         "verification": None if verification is None else verification._asdict(),
         "counters": result.counters,
     }

@@ -14,9 +14,10 @@ from bpenb_cli.main import run
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {  # how many examples there are: Python, shell
-    "training": (7, 8),
+    "training": (8, 9),
     "counts-and-sweeps": (5, 5),
     "other-libraries": (7, 3),
+    "classic": (2, 2),
     "cs336": (6, 0),
     "integer-sequences": (4, 0),
     "kernels": (4, 0),

@@ -29,10 +29,17 @@ def report() -> Mapping[str, Any]:
     return tokenizer.report
 
 
+def _steps() -> Mapping[str, Any]:
+    tokenizer = bpenb.train_from_iterator([TEXT], vocab_size=270, merges_per_step=2)
+    assert tokenizer.report is not None
+    return tokenizer.report["steps"]  # type: ignore[no-any-return]
+
+
 def test_every_field_is_documented(report: Mapping[str, Any]) -> None:
     assert documented("## report.json", "`settings`:") == set(report)
     assert documented("\n`settings`:", "\n`sizes`:") == set(report["settings"])
     assert documented("\n`sizes`:", "\n`seconds` has") == set(report["sizes"])
+    assert documented("\n`steps`,", "\n`verification`:") == set(_steps())
     assert documented("\n`verification`:", "\n## sweep") == set(report["verification"])
 
 

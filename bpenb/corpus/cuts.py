@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from bpenb.corpus.specials import SpecialScanner
-from bpenb.patterns import SplitPattern
+from bpenb.patterns import SPACES, SplitPattern
 
 __all__ = ["CutFinder"]
 
@@ -33,6 +33,7 @@ _RULE_A = rb"(?=[\t\x0b\x0c ])" + _AFTER_NON_SPACE  # non-whitespace | whitespac
 _RULE_B = rb"(?=[\t-\r ])(?<=[0-9A-Za-z])"  # letter or digit | whitespace
 _RULE_C = rb"(?<=[\r\n])" + _BEFORE_NON_SPACE  # CR or LF | non-whitespace
 _RULE_D = rb"(?=[\t-\r ])" + _AFTER_NON_SPACE  # non-whitespace | whitespace
+_RULE_E = rb"(?=[\r\n ])(?<![\r\n ])"  # neither U+0020, CR nor LF | one of them
 _CL100K = (_RULE_A, _RULE_B, _RULE_C)
 
 _RULES: dict[str | None, tuple[bytes, ...]] = {
@@ -78,7 +79,7 @@ class CutFinder:
         self._scanner = scanner
         self.context = max(_WIDEST_SPACE, scanner.max_length - 1)
         self.margin = max(_WIDEST_SPACE, scanner.max_length - 1)
-        rules = _RULES.get(pattern.name, ())
+        rules = (_RULE_E,) if pattern.regex == SPACES else _RULES.get(pattern.name, ())
         self._is_plain = bool(rules)
         if scanner.max_length:
             rules = (*rules, b"(?=" + scanner.regex + b")")

@@ -1,18 +1,28 @@
-"""Encoding one word, for others."""
+"""Encoding one word, and merging words of ids, for others."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bpenb._arrays import NO_TOKEN
-from bpenb._jit import kernel
+from bpenb._jit import helper, kernel
 from bpenb.encoding.merge_long import merge_long
 from bpenb.encoding.merge_short import merge_short
 from bpenb.encoding.pair_table import find_merge
 
-__all__ = ["encode_word"]
+__all__ = ["encode_word", "merge_words"]
 
 # mypy: disable-error-code="no-untyped-def"
+
+
+@helper
+def merge_one(pairs, scratch, ids, start, n):
+    """Merge the word ids[start : start + n] in place; returns how many ids are left."""
+    if n > scratch.values.shape[0]:
+        return np.int64(merge_long(pairs, scratch.nodes, scratch.heap, ids, start, n))
+    for i in range(n - 1):
+        scratch.values[i] = find_merge(pairs, ids[start + i], ids[start + i + 1])
+    return np.int64(merge_short(pairs, scratch.values, ids, start, n))
 
 
 @kernel
@@ -43,8 +53,19 @@ def encode_word(text, start, end, byte_ids, pairs, scratch, ids):
         if token == NO_TOKEN:
             return ~(first + i)
         ids[i] = token
-    if n > scratch.values.shape[0]:
-        return np.int64(merge_long(pairs, scratch.nodes, scratch.heap, ids, np.int64(0), n))
-    for i in range(n - 1):
-        scratch.values[i] = find_merge(pairs, ids[i], ids[i + 1])
-    return np.int64(merge_short(pairs, scratch.values, ids, np.int64(0), n))
+    return np.int64(merge_one(pairs, scratch, ids, np.int64(0), n))
+
+
+@kernel
+def merge_words(pairs, scratch, ids, offsets, lengths):
+    """Merge words by rank, each in place, whatever their first ids stand for.
+
+    pairs   : PairTable, of `make_pair_table`
+    scratch : EncodeScratch, of `make_scratch`, with room for the longest word
+    ids     : int32[], of all words one behind the other; each is left at the front of its place
+    offsets : int64[n_words + 1], where each word begins
+    lengths : int64[n_words], written: how many ids each has then
+    O(n²) for a word of up to 32 ids, O(n log n) for a longer one
+    """
+    for w in range(lengths.shape[0]):
+        lengths[w] = merge_one(pairs, scratch, ids, offsets[w], offsets[w + 1] - offsets[w])

@@ -6,6 +6,9 @@
     self_made_ids tokens that BPE makes of their own bytes
     save_sweep    a folder of such folders           check_sweep_folder would it be refused?
 
+For tokenizers on characters (bpenb/classic), which have files of their own: write_folder, check_replaceable,
+settled, read_json, read_text, expect, checked_id, parse_specials, object_lines, pair_lines, added_tokens.
+
 One module for each format: hf_json (with hf_split, hf_added, hf_config), gpt2_files, tiktoken_file (with
 boundaries and tiktoken_snippet), gguf_file, byte_counts, settings, folder (with replacing), sweep_folder.
 Pickle is never read.
@@ -14,18 +17,35 @@ Pickle is never read.
 from bpenb.formats.boundaries import self_made_ids
 from bpenb.formats.export import EXPORT_KINDS, check_export, export_model
 from bpenb.formats.folder import check_folder, save_folder
+from bpenb.formats.hf_added import added_tokens
+from bpenb.formats.json_lines import object_lines, pair_lines
 from bpenb.formats.loading import load_model, load_vocab_merges
+from bpenb.formats.reading import checked_id, expect, read_json, read_text
+from bpenb.formats.replacing import check_replaceable, settled, write_folder
+from bpenb.formats.settings import CLASSIC_FORMAT, parse_specials
 from bpenb.formats.sweep_folder import check_sweep_folder, save_sweep
 
 __all__ = [
+    "CLASSIC_FORMAT",
     "EXPORT_KINDS",
+    "added_tokens",
     "check_export",
     "check_folder",
+    "check_replaceable",
     "check_sweep_folder",
+    "checked_id",
+    "expect",
     "export_model",
     "load_model",
     "load_vocab_merges",
+    "object_lines",
+    "pair_lines",
+    "parse_specials",
+    "read_json",
+    "read_text",
     "save_folder",
     "save_sweep",
     "self_made_ids",
+    "settled",
+    "write_folder",
 ]

@@ -52,6 +52,8 @@ def check_export(kind: str, pre: str | None = None) -> None:
     Raises:
         OutputError: an unknown kind; a `pre` for another kind than gguf.
     """
+    if kind == "subword-nmt":
+        raise OutputError("subword-nmt holds tokens of characters; those of this tokenizer are bytes")
     if kind not in EXPORT_KINDS:
         raise OutputError(f"unknown kind {kind!r}; there are: {', '.join(EXPORT_KINDS)}")
     if pre is not None and kind != "gguf":

@@ -48,7 +48,8 @@ __all__ = [
 TOKENIZER, VOCAB, MERGES, SETTINGS = "tokenizer.json", "vocab.json", "merges.txt", "bpenb.json"
 TIKTOKEN, REPORT = "tokenizer.tiktoken", "report.json"
 BYTE_COUNTS = "token_bytes.npy"
-_FILES = (TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, TIKTOKEN, BYTE_COUNTS, SETTINGS, REPORT)
+_OF_CHARACTERS = "codes.txt"  # of a tokenizer on characters: such a folder may be replaced
+_FILES = (TOKENIZER, TOKENIZER_CONFIG, VOCAB, MERGES, TIKTOKEN, BYTE_COUNTS, SETTINGS, REPORT, _OF_CHARACTERS)
 
 
 def check_folder(path: str | os.PathLike[str], force: bool = False) -> None:

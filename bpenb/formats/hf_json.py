@@ -90,6 +90,11 @@ def parse_tokenizer_json(document: Any, path: Path) -> BPEModel:
     if model.get("type", "BPE") != "BPE":
         raise FormatError(f"{path}: model.type is {model['type']!r}; only BPE is supported")
     for key, off in _MODEL_OFF.items():
+        if key == "end_of_word_suffix" and model.get(key) not in off:
+            raise FormatError(
+                f"{path}: model.{key} is {model[key]!r}: its tokens are made of characters, not of bytes; "
+                "of such tokenizers bpenb reads its own folders, and the codes of subword-nmt"
+            )
         if model.get(key) not in off:
             raise FormatError(f"{path}: model.{key} is {model[key]!r}, which is not supported")
     normalizer = _parse_normalizer(top.get("normalizer"), path)

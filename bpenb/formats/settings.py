@@ -14,9 +14,18 @@ from bpenb.model import BPEModel
 from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
 from bpenb.traits import NFC, TokenFlags, Traits
 
-__all__ = ["FORMAT_NAME", "FORMAT_VERSION", "Settings", "read_settings", "settings_json"]
+__all__ = [
+    "CLASSIC_FORMAT",
+    "FORMAT_NAME",
+    "FORMAT_VERSION",
+    "Settings",
+    "parse_specials",
+    "read_settings",
+    "settings_json",
+]
 
 FORMAT_NAME = "bpenb tokenizer"
+CLASSIC_FORMAT = "bpenb tokenizer on characters"
 FORMAT_VERSION = 2  # 1 knows of no traits, and is written where there are none: older releases read it
 
 
@@ -74,6 +83,11 @@ def read_settings(path: Path) -> Settings:
         FormatError: not such a file, or of a newer format; the message names the key.
     """
     top = expect(read_json(path), dict, path, "the file")
+    if top.get("format") == CLASSIC_FORMAT:
+        raise FormatError(
+            f"{path}: a tokenizer on characters; this needs one on bytes: `bpenb encode`, `decode` and "
+            "`convert` take both, and bpenb.ClassicTokenizer.load reads this one"
+        )
     if top.get("format") != FORMAT_NAME:
         raise FormatError(f"{path}: format must be {FORMAT_NAME!r}, not {top.get('format')!r}")
     version = expect(top.get("format_version"), int, path, "format_version")
@@ -82,7 +96,7 @@ def read_settings(path: Path) -> Settings:
             f"{path}: format version {version} is not known to bpenb {bpenb.__version__}, which reads "
             f"versions 1 to {FORMAT_VERSION}; it was written by bpenb {top.get('bpenb_version')}"
         )
-    special_tokens = _parse_specials(top.get("special_tokens"), path)
+    special_tokens = parse_specials(top.get("special_tokens"), path)
     multiple = top.get("pad_vocab_to_multiple", 1)  # this and the roles: not in older files
     with model_errors(path):
         pad_multiple = checked_multiple(expect(multiple, int, path, "pad_vocab_to_multiple"))
@@ -143,7 +157,12 @@ def _parse_pattern(found: Any, path: Path) -> SplitPattern:
         return resolve_pattern(regex)
 
 
-def _parse_specials(rows: Any, path: Path) -> dict[str, int]:
+def parse_specials(rows: Any, path: Path) -> dict[str, int]:
+    """Return the ids of the special tokens that a bpenb.json lists.
+
+    Raises:
+        FormatError: a token twice, or an entry that is none.
+    """
     special_ids: dict[str, int] = {}
     for n, row in enumerate(expect(rows, list, path, "special_tokens")):
         place = f"special_tokens[{n}]"

@@ -8,7 +8,9 @@ index.py       first pairs and inverted index     heap.py      the array-backed 
 recount.py     stale pairs, serial and parallel   births.py    the pairs that a merge brings forth
 merging.py     the merge loop                     replay.py    merges that are given
 driver.py      phases                             at_work.py   the arrays of one training, growth
+steps.py       several merges per step, which is not exact BPE
 memory.py      whether it fits into a budget
+characters.py  learn_from_tokens: words of any base tokens
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
 checkpoint.py  the merges so far, in a file       checkpoint_file.py   its format
 csr.py, pair_heap.py   kernels on plain arrays, for others
@@ -21,6 +23,7 @@ word_replay.py   replay_merges, what known merges do, word by word; its kernel i
 from __future__ import annotations
 
 from bpenb.training.at_work import GivenMerges
+from bpenb.training.characters import learn_from_tokens
 from bpenb.training.checkpoint import (
     Checkpoint,
     OpenCheckpoint,
@@ -37,11 +40,12 @@ from bpenb.training.pair_heap import pop_pair, push_pair
 from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.slow_rule import replay_word, sample_words
-from bpenb.training.ties import TIE_MODES, byte_order, check_ties
+from bpenb.training.ties import SUBWORD_NMT, TIE_MODES, byte_order, check_ties
 from bpenb.training.verify import MergeChecks, verify_merges
 from bpenb.training.word_replay import Replay, replay_merges
 
 __all__ = [
+    "SUBWORD_NMT",
     "TIE_MODES",
     "Checkpoint",
     "GivenMerges",
@@ -60,6 +64,7 @@ __all__ = [
     "find_slot",
     "kernels_compiled",
     "learn",
+    "learn_from_tokens",
     "learn_merges",
     "learning_options",
     "merge_word",

@@ -50,6 +50,7 @@ class LearningSettings(NamedTuple):
     min_count: int
     max_token_length: int  # in bytes of `TokenTable`
     workers: int
+    merges_per_step: int = 1
 
 
 class GivenMerges(NamedTuple):
@@ -182,7 +183,7 @@ class Training:
         elif status == merging.NEED_EVENTS:
             self._grow_events()
         elif status == merging.NEED_TOKEN_BYTES:
-            key = int(self.pairs.keys[self.heap.pair_ids[0]])
+            key = int(self.pairs.keys[self._next_pair()])
             self._grow_token_bytes(key >> 32, key & 0xFFFFFFFF)
 
     def _recount_top(self) -> None:
@@ -191,8 +192,12 @@ class Training:
         cursor[N_POSTINGS_READ] += self.pairs.posting_lengths[pair]
         recount_parallel(self.words, self.pairs, pair, int(cursor[N_MERGES]), self.scratch)
 
+    def _next_pair(self) -> int:
+        """Return the pair whose merge needs room."""
+        return int(self.heap.pair_ids[0])
+
     def _most_events(self) -> int:
-        return 2 * min(int(self.pairs.counts[self.heap.pair_ids[0]]), int(self.words.rows.shape[0]))
+        return 2 * min(int(self.pairs.counts[self._next_pair()]), int(self.words.rows.shape[0]))
 
     def _grow_token_bytes(self, left: int, right: int) -> None:
         lengths = np.diff(self.tokens.token_offsets)

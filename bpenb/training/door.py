@@ -67,7 +67,12 @@ def learn(
         min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
         max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
         workers=check_count("workers", options.workers, 1),
+        merges_per_step=check_count("merges_per_step", options.merges_per_step, 1),
     )
+    if settings.merges_per_step > 1 and keep is not None:
+        raise TrainingError(
+            "a checkpoint holds merges, not the steps that they were made in: merges_per_step must be 1"
+        )
     _check_sizes(counts)
     words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
     if order is None:

@@ -12,9 +12,10 @@ from bpenb.progress import Reporter
 from bpenb.training import merging
 from bpenb.training.at_work import NO_LIMIT, NO_MERGES, GivenMerges, LearningSettings, Training
 from bpenb.training.state import N_MERGES, N_PAIRS
+from bpenb.training.steps import training_for
 from bpenb.training.words import byte_tokens, pack_words, row_lengths
 
-__all__ = ["Keep", "MergeResult", "learn_from_words", "learn_rest"]
+__all__ = ["Keep", "MergeResult", "learn_from_words", "learn_rest", "merge_result"]
 
 KEEP_SECONDS = 60.0  # what a crash may cost
 
@@ -27,7 +28,8 @@ class MergeResult(NamedTuple):
     Attributes:
         merges: int32[n, 2], learning ids of the left and right part; row = rank.
         merge_counts: int64[n], occurrences of the pair when it was merged.
-        byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for (of words).
+        byte_order: uint8[256], the byte that each of the learning ids 0…255 stands for (of words);
+            empty where they are characters.
         n_tokens_left: tokens that the training text has after the last merge.
         counters: what the loop did (stale recounts, postings read), for those who tune it.
     """
@@ -61,15 +63,16 @@ def learn_from_words(
     """
     reporter.start("merge", settings.n_merges, "merges")
     words = pack_words(word_bytes, word_offsets, word_counts, byte_order)
-    training = Training(words, byte_tokens(byte_order, settings.n_merges), settings)
+    training = training_for(words, byte_tokens(byte_order, settings.n_merges), settings)
     learn_rest(training, given, reporter, keep)
+    return merge_result(training, byte_order)
+
+
+def merge_result(training: Training, byte_order: ByteArray) -> MergeResult:
+    """Return what a training has learned; of characters, there is no byte order: it is empty."""
+    words = training.words
     n_tokens_left = int((row_lengths(words) * words.counts[words.places]).sum())
-    return MergeResult(
-        *training.made(),
-        byte_order,
-        n_tokens_left,
-        training.counters(),
-    )
+    return MergeResult(*training.made(), byte_order, n_tokens_left, training.counters())
 
 
 def learn_rest(

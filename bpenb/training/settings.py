@@ -23,6 +23,8 @@ class LearningOptions(NamedTuple):
         min_frequency: least count of a pair that merges; below 1 counts as 1.
         max_token_length: longest token in bytes, inclusive; None for no limit.
         workers: threads for the recount of frequent pairs; the result is the same for any.
+        merges_per_step: above 1, up to so many of the best pairs that share no token merge at once
+            (bpenb/training/steps.py), which is not exact BPE.
     """
 
     n_merges: int
@@ -30,6 +32,7 @@ class LearningOptions(NamedTuple):
     min_frequency: int = 1
     max_token_length: int | None = None
     workers: int = 1
+    merges_per_step: int = 1
 
 
 def check_count(name: str, value: object, least: int) -> int:
@@ -84,6 +87,7 @@ def learning_options(
     min_frequency: int,
     max_token_length: int | None,
     workers: int | None,
+    merges_per_step: int = 1,
 ) -> LearningOptions:
     """Return the options of a training, checked before any work.
 
@@ -92,6 +96,7 @@ def learning_options(
         vocab_size: tokens at most.
         ties, min_frequency, max_token_length: as in `LearningOptions`.
         workers: threads; None: as many as there are processors.
+        merges_per_step: as in `LearningOptions`.
 
     Raises:
         TrainingError: a setting out of its range.
@@ -108,4 +113,5 @@ def learning_options(
         min_frequency=check_count("min_frequency", min_frequency, 0),
         max_token_length=longest,
         workers=resolve_workers(workers),
+        merges_per_step=check_count("merges_per_step", merges_per_step, 1),
     )

@@ -6,6 +6,8 @@ Higher count first. Equal counts are decided by the tie mode, a total order, so 
     cs336        the greater pair of raw bytes (left, right), as Python compares tuples of bytes
     huggingface  the smaller pair of ids; single bytes are numbered in GPT-2's printable order
     rustbpe      the smaller pair of ids; single bytes are numbered by value
+    subword-nmt  the greater pair of strings, the end-of-word mark included: of characters alone, whose
+                 UTF-8 sorts as they do, so the rule of cs336 on bytes is the same
 
 Training works with *learning ids*: 0…255 are the single bytes in the order of the mode, then
 the merges by rank. They ascend as the mode's final ids do, so ties come out the same.
@@ -20,10 +22,22 @@ from bpenb._byte_map import BYTE_TO_CHARACTER, GPT2_BYTE_ORDER
 from bpenb._jit import helper
 from bpenb.errors import TrainingError
 
-__all__ = ["CS336", "SMALLEST_IDS", "TIE_MODES", "byte_order", "check_ties", "precedes", "tie_rule"]
+__all__ = [
+    "CS336",
+    "SMALLEST_IDS",
+    "SUBWORD_NMT",
+    "TIE_MODES",
+    "byte_order",
+    "check_ties",
+    "precedes",
+    "tie_rule",
+]
 
 CS336 = 0
 SMALLEST_IDS = 1
+
+SUBWORD_NMT = "subword-nmt"
+"""The tie mode of a training on characters (docs/classic.md), and of no other."""
 
 TIE_MODES: dict[str, int] = {"cs336": CS336, "huggingface": SMALLEST_IDS, "rustbpe": SMALLEST_IDS}
 
@@ -32,6 +46,11 @@ def check_ties(ties: str) -> str:
     """Return `ties` if it is the name of a tie mode, else raise TrainingError."""
     if not isinstance(ties, str):
         raise TypeError(f"ties must be a str, not {type(ties).__name__}")
+    if ties == SUBWORD_NMT:
+        raise TrainingError(
+            f"ties {ties!r} are those of a training on characters: take train_classic, "
+            "or --alphabet characters"
+        )
     if ties not in TIE_MODES:
         raise TrainingError(f"unknown ties {ties!r}; there are: {', '.join(TIE_MODES)}")
     return ties

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bpenb._arrays import (
@@ -49,6 +51,7 @@ __all__ = [
     "pack_ids",
     "pack_words",
     "row_lengths",
+    "string_tokens",
     "unpack_rows",
 ]
 
@@ -171,6 +174,18 @@ def byte_tokens(byte_order: ByteArray, n_merges: int) -> TokenTable:
 def id_tokens(n_base_tokens: int, n_merges: int) -> TokenTable:
     """Return a token table that holds the ids 0 … n_base_tokens − 1, the highest byte of each first."""
     return allocate_tokens(np.arange(n_base_tokens, dtype=">u4").view(np.uint8), _ID_BYTES, n_merges)
+
+
+def string_tokens(base_tokens: Sequence[bytes], n_merges: int) -> TokenTable:
+    """Return a token table of base tokens of any lengths, with room for `n_merges` more tokens."""
+    lengths = np.fromiter(map(len, base_tokens), dtype=np.int64, count=len(base_tokens))
+    n_base, n_bytes = len(base_tokens), int(lengths.sum())
+    tokens = allocate_tokens(np.empty(0, dtype=np.uint8), 1, n_base + n_merges)
+    token_bytes = np.empty(n_bytes + 16 * n_merges, dtype=np.uint8)
+    token_bytes[:n_bytes] = np.frombuffer(b"".join(base_tokens), dtype=np.uint8)
+    tokens.token_offsets[: n_base + 1] = offsets_from_lengths(lengths)
+    tokens.prefixes[:n_base] = [int.from_bytes(token[:8].ljust(8, b"\0"), "big") for token in base_tokens]
+    return tokens._replace(token_bytes=token_bytes)
 
 
 def allocate_tokens(base_bytes: ByteArray, width: int, n_merges: int) -> TokenTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Engine", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "Utf8Errors"]
+__all__ = ["Alphabet", "Engine", "IdDtype", "Pool", "ProgressStyle", "Specials", "Ties", "Utf8Errors"]
 
 
 class ProgressStyle(StrEnum):
@@ -13,6 +13,13 @@ class ProgressStyle(StrEnum):
     AUTO = "auto"
     JSON = "json"
     NONE = "none"
+
+
+class Alphabet(StrEnum):
+    """What merges begin with."""
+
+    BYTES = "bytes"
+    CHARACTERS = "characters"
 
 
 class Engine(StrEnum):
@@ -59,3 +66,4 @@ class Ties(StrEnum):
     CS336 = "cs336"
     HUGGINGFACE = "huggingface"
     RUSTBPE = "rustbpe"
+    SUBWORD_NMT = "subword-nmt"

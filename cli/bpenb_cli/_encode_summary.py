@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from bpenb._remote import shown_name
 
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["show_files", "show_stream"]
 
 
-def show_stream(told: StreamedTokens, seconds: float) -> None:
-    """Show what went to standard output."""
+def show_stream(told: StreamedTokens, seconds: float, unknown: Mapping[str, Any] | None = None) -> None:
+    """Show what went to one array; `unknown` tells of characters that the tokenizer does not know."""
+    more = {} if unknown is None else {"unknown": unknown}
     warn_of_bad_rows({"inputs": told._asdict()})
     if _messages.style() is ProgressStyle.JSON:
-        _messages.event("summary", output="-", **told._asdict(), seconds=round(seconds, 6))
+        _messages.event("summary", output="-", **told._asdict(), seconds=round(seconds, 6), **more)
         return
     _messages.note(_amounts(told.tokens, told.documents))
     _messages.note(_rates(told.text_bytes, told.tokens, seconds))

@@ -25,3 +25,4 @@ class ExportKind(StrEnum):
     GPT2 = "gpt2"
     TIKTOKEN = "tiktoken"
     GGUF = "gguf"
+    SUBWORD_NMT = "subword-nmt"

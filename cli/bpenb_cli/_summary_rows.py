@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bpenb_cli._corpus_rows import corpus_rows
+from bpenb_cli._learning_rows import learning_rows
 
 __all__ = ["phase_times", "spell_tokens", "summary_rows"]
 
@@ -46,7 +47,7 @@ def summary_rows(report: Mapping[str, Any]) -> dict[str, str]:
     }
     if report["settings"]["pad_vocab_to_multiple"] > 1:
         rows["vocab"] += f"; {sizes['padded_vocab_size']:,} rows in a model"
-    rows |= corpus_rows(report)
+    rows |= corpus_rows(report) | learning_rows(report)
     if sizes["last_merge_count"]:
         rows["last merge"] = f"occurs {sizes['last_merge_count']:,} times"
     if sizes["bytes_per_token"]:

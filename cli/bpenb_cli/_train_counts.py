@@ -11,12 +11,12 @@ import typer
 from bpenb_cli import _messages
 from bpenb_cli._cluster_options import ClusterArgument, takes_cluster
 from bpenb_cli._options import DEFAULT_SPECIAL_TOKEN
-from bpenb_cli._train_source import OF_READING
+from bpenb_cli._train_source import OF_READING, training_files
 
 if TYPE_CHECKING:
     from bpenb import Cluster, WordCounts
 
-__all__ = ["ClusterArgument", "prepare_source", "takes_cluster"]
+__all__ = ["ClusterArgument", "prepare_source", "takes_cluster", "training_files"]
 
 
 def prepare_source(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bpenb_cli._choices import Ties
 from bpenb_cli._gains import rates, show_gains
+from bpenb_cli._profile import profiled
+from bpenb_cli._progress import shown_progress
 from bpenb_cli._summary import show_summary
 from bpenb_cli._sweep_summary import show_sweep
 
@@ -15,30 +17,27 @@ if TYPE_CHECKING:
     from bpenb import WordCounts
     from bpenb.progress import ProgressCallback
 
-__all__ = ["check_output", "learning", "rooms", "train_all"]
+__all__ = ["at_work", "check_output", "train_all"]
+
+OF_BYTES = ("vocab_options", "verify", "max_token_length", "engine")
 
 
-def rooms(encodes: bool) -> tuple[str, ...]:
-    """Return the rooms whose kernels a training may have to compile; to verify it encodes too."""
-    return ("counting", "training", "encoding") if encodes else ("counting", "training")
+@contextmanager
+def at_work(given: Mapping[str, Any]) -> Iterator[ProgressCallback]:
+    """Show the progress of a training, and profile it if that was asked for; `given`: parameters by name."""
+    rooms: tuple[str, ...] = ("counting", "training")
+    if given["verify"] or given["base"] is not None:  # they encode too
+        rooms += ("encoding",)
+    with shown_progress(given["progress"], *rooms) as show, profiled(given["profile"]):
+        yield show
 
 
-def learning(
-    min_frequency: int,
-    max_token_length: int | None,
-    min_word_count: int,
-    ties: Ties | None,
-    verify: bool,
-    show: ProgressCallback,
-) -> dict[str, Any]:
-    """Return the settings of learning."""
-    settings = {"min_frequency": min_frequency, "max_token_length": max_token_length, "progress": show}
-    settings |= {"min_word_count": min_word_count, "verify": verify}
-    return settings | ({"ties": ties.value} if ties else {})
-
-
-def check_output(output: Path, force: bool, n_sizes: int) -> None:
+def check_output(output: Path, force: bool, n_sizes: int, characters: Mapping[str, Any] | None) -> None:
     """Refuse to write where something else is: now, not after an hour's work."""
+    if characters is not None:
+        from bpenb.classic import check_classic_folder
+
+        return check_classic_folder(output, force)
     from bpenb.formats import check_folder, check_sweep_folder
 
     (check_folder if n_sizes == 1 else check_sweep_folder)(output, force)
@@ -51,10 +50,16 @@ def train_all(
     settings: dict[str, Any],
     output: Path,
     force: bool,
+    characters: Mapping[str, Any] | None,
 ) -> Callable[[], None]:
     """Train once, and save a tokenizer, or one for each of several sizes; return what shows how it went."""
     import bpenb
 
+    if characters is not None:
+        kept = {name: value for name, value in settings.items() if name not in OF_BYTES}
+        classic = bpenb.train_classic(source, vocab_size=vocab_sizes[0], **kept, **characters)
+        classic.save(output, force=force)
+        return lambda: show_summary(classic.report or {}, output)
     if len(vocab_sizes) > 1:
         sweep = bpenb.train_sweep(source, vocab_sizes, eval_files=list(eval_files), **settings)
         sweep.save(output, force=force)

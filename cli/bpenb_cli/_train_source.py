@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from bpenb_cli._mixture import WEIGHTED_INPUTS_HELP, weighted_files
+from bpenb_cli._mixture import weighted_files
 
-__all__ = ["OF_READING", "FromCountsOption", "TrainInputsArgument", "training_files"]
+__all__ = ["OF_READING", "training_files"]
 
-TrainInputsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="INPUT", help=WEIGHTED_INPUTS_HELP, show_default=False),
-]
-FromCountsOption = Annotated[
-    Path | None,
-    typer.Option("--from-counts", help="Train from what `bpenb count` wrote; there is no INPUT then."),
-]
 # Counts were made already, with a pattern and special tokens of their own.
 OF_READING = (
     "engine",

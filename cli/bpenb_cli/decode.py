@@ -11,6 +11,7 @@ import typer
 
 from bpenb_cli import _options as options
 from bpenb_cli._choices import IdDtype
+from bpenb_cli._either_kind import decoded, load_any
 from bpenb_cli._progress import shown_progress
 
 __all__ = ["EXAMPLE", "decode"]
@@ -52,14 +53,13 @@ def decode(
 ) -> None:
     """Decode token ids; the text goes to standard output or a file, byte for byte."""
     with shown_progress(progress, "encoding") as show, ExitStack() as stack:
-        from bpenb import Tokenizer
-        from bpenb.dataset import decode_named_blocks, iterate_ids, open_target
+        from bpenb.dataset import iterate_ids, open_target
         from bpenb.progress import make_reporter
 
-        loaded = Tokenizer.load(tokenizer)
+        loaded = load_any(tokenizer)
         out = sys.stdout.buffer if output is None else stack.enter_context(open_target(output))
         blocks = iterate_ids(ids, dtype and dtype.value, n_vocab=loaded.n_vocab)
         name = "standard input" if ids == "-" else ids
-        for text in decode_named_blocks(loaded, blocks, errors and errors.value, name, make_reporter(show)):
+        for text in decoded(loaded, blocks, errors and errors.value, name, make_reporter(show)):
             out.write(text)
         out.flush()

@@ -10,8 +10,8 @@ from bpenb_cli import _options as options
 from bpenb_cli import _reading as reading
 from bpenb_cli._amounts import amount_of
 from bpenb_cli._choices import Specials
+from bpenb_cli._either_kind import open_run
 from bpenb_cli._encode_checks import check_options
-from bpenb_cli._encode_run import EncodeRun
 from bpenb_cli._file_kinds import TokenFiles
 from bpenb_cli._progress import shown_progress
 
@@ -69,7 +69,7 @@ def encode(
             seed=seed,
             max_memory=max_memory,
         )
-        run = EncodeRun(tokenizer, inputs, settings, workers, show)
+        run = open_run(context, tokenizer, inputs, settings, workers, show)
         if count_only:
             run.count(per_file, as_json)
         elif output is None:

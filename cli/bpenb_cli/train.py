@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typer
 
+from bpenb_cli import _classic_options as classic
 from bpenb_cli import _going_on as going
 from bpenb_cli import _mixture as mixture
 from bpenb_cli import _options as options
 from bpenb_cli import _reading as reading
 from bpenb_cli import _train_options as its
 from bpenb_cli import _vocab_options as vocab
-from bpenb_cli._profile import profiled
-from bpenb_cli._progress import shown_progress
-from bpenb_cli._train_counts import ClusterArgument, prepare_source, takes_cluster
-from bpenb_cli._train_run import check_output, learning, rooms, train_all
-from bpenb_cli._train_source import FromCountsOption, TrainInputsArgument, training_files
+from bpenb_cli._classic_checks import classic_options
+from bpenb_cli._train_counts import ClusterArgument, prepare_source, takes_cluster, training_files
+from bpenb_cli._train_run import at_work, check_output, train_all
+from bpenb_cli._train_settings import training_settings
 
 __all__ = ["EXAMPLE", "train"]
 
@@ -24,8 +24,8 @@ EXAMPLE = "Example: bpenb train corpus.txt --vocab-size 50257 -o tokenizer"
 @takes_cluster
 def train(
     context: typer.Context,
-    inputs: TrainInputsArgument = None,
-    from_counts: FromCountsOption = None,
+    inputs: its.TrainInputsArgument = None,
+    from_counts: its.FromCountsOption = None,
     vocab_size: its.VocabSizeOption = "32000",
     eval_files: its.EvalOption = None,
     special_token: options.SpecialTokenOption = None,
@@ -38,7 +38,11 @@ def train(
     pad_vocab_to_multiple: vocab.PadToOption = None,
     pattern: options.PatternOption = None,
     ties: its.TiesOption = None,
-    min_frequency: its.MinFrequencyOption = 1,
+    min_frequency: classic.MinFrequencyOption = None,
+    merges_per_step: classic.MergesPerStepOption = 1,
+    alphabet: classic.AlphabetOption = classic.Alphabet.BYTES,
+    end_of_word: classic.EndOfWordOption = None,
+    min_character_count: classic.MinCharacterCountOption = None,
     max_token_length: its.MaxTokenLengthOption = None,
     min_word_count: mixture.MinWordCountOption = 1,
     max_bytes_per_source: mixture.CapOption = None,
@@ -66,15 +70,11 @@ def train(
     """Train a tokenizer on files of text or rows, and save it as a folder."""
     sizes = its.parse_vocab_sizes(vocab_size, None if base else eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
-    files = training_files(context, inputs, from_counts)
+    files, characters = training_files(context, inputs, from_counts), classic_options(context, sizes)
     start = going.going_on(base, checkpoint, resume and not cluster, force, output, specials, len(sizes))
-    with shown_progress(progress, *rooms(verify or base is not None)) as show, profiled(profile):
-        settings = start | learning(min_frequency, max_token_length, min_word_count, ties, verify, show)
-        settings |= vocab.vocab_options(reserve_special_tokens, pad_vocab_to_multiple, bos, eos, pad, unk)
-        settings |= {"inputs": reading.input_options(field, document_separator, skip_bad_rows)}
-        settings |= mixture.taken(max_bytes_per_source, sample, seed)
-        settings |= reading.reading(errors, engine, workers, pool, chunk_size, max_memory)
-        check_output(output, force, len(sizes))
+    with at_work(context.params) as show:
+        settings = start | training_settings(context.params, characters, show)
+        check_output(output, force, len(sizes), characters)
         source, settings = prepare_source(files, from_counts, specials, pattern, settings, cluster, output)
-        show_result = train_all(source, sizes, eval_files or [], settings, output, force)
+        show_result = train_all(source, sizes, eval_files or [], settings, output, force, characters)
     show_result()

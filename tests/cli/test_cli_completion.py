@@ -30,7 +30,7 @@ def test_commands_options_and_choices_are_completed(cli: Cli) -> None:
     assert completed(cli, "me") == {"merge-counts"}
     assert completed(cli, "dataset", "") == {"show", "verify"}
     assert completed(cli, "train", "--reserve") == {"--reserve-special-tokens"}
-    assert completed(cli, "train", "--ties", "") == {"cs336", "huggingface", "rustbpe"}
+    assert completed(cli, "train", "--ties", "") == {"cs336", "huggingface", "rustbpe", "subword-nmt"}
     assert completed(cli, "train", "--pattern", "") == set(PATTERNS)
     assert completed(cli, "count", "--pattern", "q") == {"qwen2"}
     assert completed(cli, "train", "cor") == set()  # the shell's own: files
@@ -88,5 +88,5 @@ main()
     done = subprocess.run(
         [*command()[:1], "-c", code], env=environment(**line), capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.stdout.split() == ["cs336", "huggingface", "rustbpe"]
+    assert done.stdout.split() == ["cs336", "huggingface", "rustbpe", "subword-nmt"]
     assert done.stderr.strip() == "heavy: []"

@@ -13,7 +13,7 @@ import pytest
 import typer.main
 from bpenb.counting import EngineOption, PoolOption
 from bpenb.formats import EXPORT_KINDS
-from bpenb.training import TIE_MODES
+from bpenb.training import SUBWORD_NMT, TIE_MODES
 from tests.cli.running import Result, command, environment
 from tests.soon import ends_soon
 
@@ -136,8 +136,8 @@ def test_help_is_quick() -> None:
 
 
 def test_choices_are_those_of_the_rooms() -> None:
-    assert {ties.value for ties in _choices.Ties} == set(TIE_MODES)
-    assert tuple(kind.value for kind in _file_kinds.ExportKind) == EXPORT_KINDS
+    assert {ties.value for ties in _choices.Ties} == {*TIE_MODES, SUBWORD_NMT}
+    assert tuple(kind.value for kind in _file_kinds.ExportKind) == (*EXPORT_KINDS, "subword-nmt")
     assert tuple(engine.value for engine in _choices.Engine) == get_args(EngineOption)
     assert tuple(pool.value for pool in _choices.Pool) == get_args(PoolOption)
 

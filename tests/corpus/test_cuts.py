@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from bpenb.corpus import CutFinder, SpecialScanner
-from bpenb.patterns import PATTERNS, SplitPattern, resolve_pattern
+from bpenb.patterns import PATTERNS, SPACES, SplitPattern, resolve_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.pretokenizer import pretokens
@@ -16,7 +16,7 @@ from tests.oracles.specials import find_specials
 
 # Letters of both cases and of neither, a mark, numbers, all kinds of whitespace, what patterns name.
 TELLING = ["s", "S", "中", "\u0301", "1", "!", "'", "/", " ", "\t", "\n", "\r", "\u00a0", "\u3000"]
-DISTINCT_PATTERNS = ["gpt2", "whitespace", "cl100k", "qwen2", "nanochat", "o200k"]
+DISTINCT_PATTERNS = ["gpt2", "whitespace", "cl100k", "qwen2", "nanochat", "o200k", SPACES]
 CUSTOM = r"\w+|\W"
 
 
@@ -46,7 +46,7 @@ def cut_text(text: bytes, pattern: str, special_tokens: tuple[str, ...]) -> list
 @pytest.mark.parametrize("pattern", DISTINCT_PATTERNS)
 def test_every_cut_is_safe_in_all_strings_to_length_4(pattern: str) -> None:
     finder = finder_of(pattern)
-    split = functools.cache(functools.partial(pretokens, pattern=PATTERNS[pattern]))
+    split = functools.cache(functools.partial(pretokens, pattern=PATTERNS.get(pattern, pattern)))
     n_cuts = 0
     for length in range(2, 5):
         for characters in itertools.product(TELLING, repeat=length):
