@@ -6,6 +6,7 @@ from bpenb.counting.memory_plan import MemoryPlan
 from bpenb.counting.merge import merge_counts, plan_merge
 from bpenb.counting.output import check_merge_output, complete_counts
 from bpenb.counting.rare import DroppedWords, check_min_word_count, drop_rare_words
+from bpenb.counting.runs import Words
 from bpenb.counting.settings import CountResult, CountSettings, EngineOption, PoolOption, Workforce
 from bpenb.counting.shards import Shard, describe_missing, read_share
 from bpenb.counting.table import WordTable
@@ -21,6 +22,7 @@ __all__ = [
     "Shard",
     "WordCounts",
     "WordTable",
+    "Words",
     "Workforce",
     "check_merge_output",
     "check_min_word_count",

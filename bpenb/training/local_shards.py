@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bpenb._arrays import ByteArray
-from bpenb.counting import WordCounts
+from bpenb.counting import Words
 from bpenb.training.rounds import ShardLostError
 from bpenb.training.word_shard import WordShard
 
@@ -17,25 +17,25 @@ class LocalShards:
     """Shards in this process, asked one after the other.
 
     Args:
-        counts: the words of each.
+        words: of each: bytes, offsets and counts, as in `WordCounts`.
         byte_order: uint8[256], the byte of each learning id.
         n_merges: most merges that will be made.
     """
 
-    def __init__(self, counts: Sequence[WordCounts], byte_order: ByteArray, n_merges: int) -> None:
-        self._counts = counts
+    def __init__(self, words: Sequence[Words], byte_order: ByteArray, n_merges: int) -> None:
+        self._words = words
         self._byte_order = byte_order
         self._n_merges = n_merges
-        self._shards: list[WordShard | None] = [None] * len(counts)
-        for shard in range(len(counts)):
+        self._shards: list[WordShard | None] = [None] * len(words)
+        for shard in range(len(words)):
             self.open(shard)
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._words)
 
     def open(self, shard: int) -> None:
         """Build a shard from its words."""
-        self._shards[shard] = WordShard(self._counts[shard], self._byte_order, self._n_merges)
+        self._shards[shard] = WordShard(self._words[shard], self._byte_order, self._n_merges)
 
     def ask(self, shard: int, method: str, *args: Any) -> Callable[[], Any]:
         """Call a method of a shard."""

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array, grown, offsets_from_lengths
-from bpenb.counting import WordCounts
+from bpenb.counting import Words
 from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings, Training
 from bpenb.training.births import N_EVENTS, N_SLOTS
 from bpenb.training.index import distinct_pairs, find_first_pairs
 from bpenb.training.pair_lookup import PairLookup
-from bpenb.training.rounds import NO_KEYS, Answer, Round
+from bpenb.training.rounds import NO_KEYS, Answer, Round, ShardLostError
 from bpenb.training.shard_kernels import merge_in_shard, recount_in_shard, take_born
 from bpenb.training.ties import SMALLEST_IDS
 from bpenb.training.words import (
@@ -44,15 +44,19 @@ class WordShard:
     """The words of one shard.
 
     Args:
-        counts: the words, as they are before the first merge.
+        words: bytes, offsets and counts, as in `WordCounts` (in any order), before the first merge.
         byte_order: uint8[256], the byte of each learning id.
         n_merges: most merges that will be made.
+
+    Raises:
+        TrainingError: more words than a training holds.
     """
 
-    def __init__(self, counts: WordCounts, byte_order: ByteArray, n_merges: int) -> None:
+    def __init__(self, words: Words, byte_order: ByteArray, n_merges: int) -> None:
         self._byte_order = byte_order
-        self._words = pack_words(counts.word_bytes, counts.word_offsets, counts.word_counts, byte_order)
+        self._words = pack_words(*words, byte_order)
         self._births = allocate_births(N_BYTES + n_merges, 1024)
+        self._n_ids = N_BYTES  # with those of the merges made
         self.index(NO_KEYS)
 
     def first_pairs(self) -> tuple[Int64Array, CountArray]:
@@ -75,10 +79,19 @@ class WordShard:
         settings = LearningSettings(n_merges, SMALLEST_IDS, 1, NO_LIMIT, 1)
         given = GivenMerges(merges, np.zeros(n_merges, dtype=np.int64))
         Training(self._words, byte_tokens(self._byte_order, n_merges), settings).replay(given)
+        self._n_ids = N_BYTES + n_merges
         self.index(keys)
 
     def run(self, asked: Round) -> Answer:
-        """Do a round; see `Round`."""
+        """Do a round; see `Round`.
+
+        Raises:
+            ShardLostError: this shard does not stand where the round begins: it was built again by
+                somebody who knew nothing of merges.
+        """
+        if asked.first_new != self._n_ids:
+            raise ShardLostError(f"stands at id {self._n_ids}, not at {asked.first_new}")
+        self._n_ids += asked.merges.shape[0]
         self._keep(asked.kept)
         born = self._born = _Born()
         for step, place in enumerate(self._lookup.find(asked.merges).tolist()):

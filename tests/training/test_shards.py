@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bpenb.counting import WordCounts
+from bpenb.counting import WordCounts, Words
 from bpenb.progress import Progress, Reporter
 from bpenb.training import TIE_MODES, LearningOptions, MergeResult, at_work, coordinator, learn
 from bpenb.training.at_work import NO_LIMIT, LearningSettings
@@ -52,8 +52,12 @@ def learned(
     return learn_from_shards(shards, byte_order(ties, ()), asked, reporter or Reporter(None))
 
 
+def words_of(counts: WordCounts) -> Words:
+    return counts.word_bytes, counts.word_offsets, counts.word_counts
+
+
 def shards_of(hands: list[WordCounts], ties: str = "cs336", n_merges: int = N_MERGES) -> LocalShards:
-    return LocalShards(hands, byte_order(ties, ()), n_merges)
+    return LocalShards([words_of(hand) for hand in hands], byte_order(ties, ()), n_merges)
 
 
 def assert_same(result: MergeResult, expected: MergeResult) -> None:
