@@ -85,7 +85,7 @@ class DaskShards:
         place = min(workers, key=self._places.count)
         self._places[shard], self._actors[shard] = place, None
         self._futures[shard] = self._client.submit(
-            build_shard, self._sources[shard], *self._given, actor=True, workers=[place], pure=False, retries=0
+            build_shard, self._sources[shard], *self._given, actor=True, workers=[place], pure=False
         )
 
     def _receive(self, shard: int) -> None:
