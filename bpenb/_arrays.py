@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ __all__ = [
     "CountArray",
     "IdArray",
     "Int64Array",
+    "grown",
     "offsets_from_lengths",
     "ranges_to_bytes",
     "zeros_on_lines",
@@ -24,6 +25,8 @@ ByteArray: TypeAlias = npt.NDArray[np.uint8]
 IdArray: TypeAlias = npt.NDArray[np.int32]
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 CountArray: TypeAlias = npt.NDArray[np.int64]
+
+T = TypeVar("T", bound=np.generic)
 
 N_BYTES = 256
 CACHE_LINE = 64
@@ -35,6 +38,13 @@ def offsets_from_lengths(lengths: npt.NDArray[Any]) -> Int64Array:
     offsets = np.zeros(lengths.shape[0] + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def grown(array: npt.NDArray[T], least: int) -> npt.NDArray[T]:
+    """Return a copy with `least` places at least, and half as many again as before."""
+    larger = np.empty(max(least, array.shape[0] + array.shape[0] // 2), dtype=array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
 
 
 def ranges_to_bytes(data: ByteArray, offsets: Int64Array) -> list[bytes]:

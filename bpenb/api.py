@@ -118,8 +118,11 @@ def train(
     options = _in_steps(options, merges_per_step, start, verify)
     mixture = Mixture(max_bytes_per_source, sample, seed)
     reporter = make_reporter(progress)
-    counted = count_files(files, settings, workforce, reporter, mixture, options=inputs)
-    return _learn(counted, start, options, vocab_size, reporter, least, verify)
+    # The counts are nobody else's: where rare words are dropped, the memory of all words is free again.
+    return _learn(
+        count_files(files, settings, workforce, reporter, mixture, options=inputs),
+        start, options, vocab_size, reporter, least, verify,
+    )  # fmt: skip
 
 
 def train_from_iterator(

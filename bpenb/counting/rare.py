@@ -6,14 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from bpenb._arrays import offsets_from_lengths
+from bpenb._arrays import ByteArray, Int64Array, offsets_from_lengths
 from bpenb.errors import CountsError
 
 if TYPE_CHECKING:
     from bpenb.counting.word_counts import WordCounts
 
 __all__ = ["DroppedWords", "check_min_word_count", "drop_rare_words"]
+
+_WORDS_AT_ONCE = 1 << 20
 
 
 class DroppedWords(NamedTuple):
@@ -60,13 +63,22 @@ def drop_rare_words(counts: WordCounts, min_word_count: int) -> tuple[WordCounts
     is_kept = counts.word_counts >= least
     if is_kept.all():
         return counts, DroppedWords(least)
-    lengths = np.diff(counts.word_offsets)
+    parts = [_kept_part(counts, is_kept, first) for first in range(0, len(counts), _WORDS_AT_ONCE)]
     kept = replace(
         counts,
-        word_bytes=counts.word_bytes[np.repeat(is_kept, lengths)],
-        word_offsets=offsets_from_lengths(lengths[is_kept]),
+        word_bytes=np.concatenate([word_bytes for word_bytes, _ in parts]),
+        word_offsets=offsets_from_lengths(np.concatenate([lengths for _, lengths in parts])),
         word_counts=counts.word_counts[is_kept],
     )
     n_bytes = counts.n_bytes - kept.n_bytes
     n_pretokens = counts.n_pretokens - kept.n_pretokens
     return kept, DroppedWords(least, len(counts) - len(kept), n_pretokens, n_bytes, n_bytes / counts.n_bytes)
+
+
+def _kept_part(
+    counts: WordCounts, is_kept: npt.NDArray[np.bool_], first: int
+) -> tuple[ByteArray, Int64Array]:
+    """Return bytes and lengths of the words that are kept among some; all at once would take too much."""
+    offsets = counts.word_offsets[first : first + _WORDS_AT_ONCE + 1]
+    some, lengths = is_kept[first : first + _WORDS_AT_ONCE], np.diff(offsets)
+    return counts.word_bytes[offsets[0] : offsets[-1]][np.repeat(some, lengths)], lengths[some]

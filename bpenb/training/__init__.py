@@ -13,6 +13,8 @@ memory.py      whether it fits into a budget
 characters.py  learn_from_tokens: words of any base tokens
 sequences.py   learn_merges, apply_merges: the same on any whole numbers
 checkpoint.py  the merges so far, in a file       checkpoint_file.py   its format
+coordinator.py round_plan.py  the same where words lie in shards: who decides, and what is certain
+word_shard.py  shard_kernels.py pair_lookup.py   one shard; rounds.py, local_shards.py: what they exchange
 csr.py, pair_heap.py   kernels on plain arrays, for others
 
 Not part of a training, and sharing nothing with it:
@@ -32,17 +34,19 @@ from bpenb.training.checkpoint import (
     training_identity,
 )
 from bpenb.training.csr import count_pairs, merge_word, recount_pair
-from bpenb.training.door import kernels_compiled, learn, warmup
+from bpenb.training.door import kernels_compiled, learn, learn_shared, warmup
 from bpenb.training.driver import MergeResult
 from bpenb.training.index import find_slot
 from bpenb.training.memory import check_memory
 from bpenb.training.pair_heap import pop_pair, push_pair
+from bpenb.training.rounds import ShardLostError, Shards
 from bpenb.training.sequences import apply_merges, learn_merges
 from bpenb.training.settings import LearningOptions, check_count, learning_options, n_merges_for
 from bpenb.training.slow_rule import replay_word, sample_words
 from bpenb.training.ties import SUBWORD_NMT, TIE_MODES, byte_order, check_ties
 from bpenb.training.verify import MergeChecks, verify_merges
 from bpenb.training.word_replay import Replay, replay_merges
+from bpenb.training.word_shard import WordShard
 
 __all__ = [
     "SUBWORD_NMT",
@@ -54,6 +58,9 @@ __all__ = [
     "MergeResult",
     "OpenCheckpoint",
     "Replay",
+    "ShardLostError",
+    "Shards",
+    "WordShard",
     "apply_merges",
     "byte_order",
     "check_count",
@@ -66,6 +73,7 @@ __all__ = [
     "learn",
     "learn_from_tokens",
     "learn_merges",
+    "learn_shared",
     "learning_options",
     "merge_word",
     "n_merges_for",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bpenb._arrays import CountArray, IdArray, Int64Array
+from bpenb._arrays import CountArray, IdArray, Int64Array, grown
 from bpenb.training import merging
 from bpenb.training.heap import heapify
 from bpenb.training.index import find_first_pairs
@@ -28,9 +28,17 @@ from bpenb.training.state import (
     TokenTable,
     WordStore,
 )
-from bpenb.training.words import allocate_births, allocate_learned, allocate_pairs
+from bpenb.training.words import allocate_births, allocate_learned, allocate_pairs, grown_pairs
 
-__all__ = ["NO_LIMIT", "NO_MERGES", "GivenMerges", "LearningSettings", "Training"]
+__all__ = [
+    "NO_LIMIT",
+    "NO_MERGES",
+    "GivenMerges",
+    "LearningSettings",
+    "Training",
+    "guessed_floor",
+    "may_merge",
+]
 
 T = TypeVar("T", bound=np.generic)
 
@@ -111,14 +119,6 @@ class Training:
         learned.merges[:n_made], learned.merge_counts[:n_made] = made
         self.learned = learned  # whole: Ctrl-C may come at any time, and keeps what is here
 
-    def may_merge(self, keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
-        """Tell which pairs are frequent and short enough to merge."""
-        lengths = np.diff(self.tokens.token_offsets)
-        joined = lengths[keys >> 32] + lengths[keys & 0xFFFFFFFF]
-        is_frequent = counts >= self.limits.min_count
-        may_merge: npt.NDArray[np.bool_] = is_frequent & (joined <= self.limits.max_token_length)
-        return may_merge
-
     def start(self, given: GivenMerges, floor: int | None = None) -> None:
         """Make ready to learn what follows the given merges.
 
@@ -128,10 +128,9 @@ class Training:
         n_made = given.merges.shape[0]
 
         def is_kept(keys: Int64Array, counts: CountArray) -> npt.NDArray[np.bool_]:
-            guess = int(RARE * float(counts.sum(dtype=np.float64)) / (self.limits.n_merges - n_made + 1))
-            lowest = max(self.min_count, guess if floor is None else floor)
-            self.limits = self.limits._replace(min_count=lowest)
-            return self.may_merge(keys, counts)
+            guess = guessed_floor(counts, self.limits.n_merges - n_made) if floor is None else floor
+            self.limits = self.limits._replace(min_count=max(self.min_count, guess))
+            return may_merge(self.tokens, self.limits, keys, counts)
 
         self.build_index(given, is_kept)
         n_pairs = int(self.learned.cursor[HEAP_SIZE])
@@ -201,22 +200,16 @@ class Training:
 
     def _grow_token_bytes(self, left: int, right: int) -> None:
         lengths = np.diff(self.tokens.token_offsets)
-        grown = _grow(self.tokens.token_bytes, int(lengths[left] + lengths[right]))
+        grown = _more(self.tokens.token_bytes, int(lengths[left] + lengths[right]))
         self.tokens = self.tokens._replace(token_bytes=grown)
 
     def _grow_pairs(self) -> None:
-        room = 2 * self.tokens.prefixes.shape[0]
-        self.pairs = self.pairs._replace(
-            keys=_grow(self.pairs.keys, room),
-            counts=_grow(self.pairs.counts, room),
-            checked_at=_grow(self.pairs.checked_at, room),
-            posting_offsets=_grow(self.pairs.posting_offsets, room),
-            posting_lengths=_grow(self.pairs.posting_lengths, room),
-        )
-        self.heap = PairHeap(_grow(self.heap.counts, room), _grow(self.heap.pair_ids, room))
+        n_pairs = self.pairs.keys.shape[0] + 2 * self.tokens.prefixes.shape[0]
+        self.pairs = grown_pairs(self.pairs, n_pairs)
+        self.heap = PairHeap(grown(self.heap.counts, n_pairs), grown(self.heap.pair_ids, n_pairs))
 
     def _grow_postings(self) -> None:
-        grown = _grow(self.pairs.posting_rows, self._most_events())
+        grown = _more(self.pairs.posting_rows, self._most_events())
         self.pairs = self.pairs._replace(posting_rows=grown)
 
     def _grow_events(self) -> None:
@@ -236,8 +229,21 @@ class Training:
         return dict(zip(names, self.learned.cursor.tolist(), strict=True))
 
 
-def _grow(array: npt.NDArray[T], room: int) -> npt.NDArray[T]:
-    """Return a copy half as large again, and with `room` more places at least."""
-    grown = np.empty(array.shape[0] + max(array.shape[0] // 2, room), dtype=array.dtype)
-    grown[: array.shape[0]] = array
-    return grown
+def _more(array: npt.NDArray[T], room: int) -> npt.NDArray[T]:
+    return grown(array, array.shape[0] + room)
+
+
+def guessed_floor(counts: CountArray, n_merges: int) -> int:
+    """Return the count below which a pair will hardly be among so many merges that follow."""
+    return int(RARE * float(counts.sum(dtype=np.float64)) / (n_merges + 1))
+
+
+def may_merge(
+    tokens: TokenTable, limits: Limits, keys: Int64Array, counts: CountArray
+) -> npt.NDArray[np.bool_]:
+    """Tell which pairs are frequent and short enough to merge."""
+    lengths = np.diff(tokens.token_offsets)
+    joined = lengths[keys >> 32] + lengths[keys & 0xFFFFFFFF]
+    is_frequent = counts >= limits.min_count
+    allowed: npt.NDArray[np.bool_] = is_frequent & (joined <= limits.max_token_length)
+    return allowed

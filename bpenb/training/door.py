@@ -11,14 +11,16 @@ from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
 from bpenb.training import heap, index, merging, recount, words
 from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings
+from bpenb.training.coordinator import learn_from_shards
 from bpenb.training.driver import Keep, MergeResult, learn_from_words
+from bpenb.training.rounds import Shards
 from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
 from bpenb.training.ties import CS336, byte_order, tie_rule
 from bpenb.training.word_replay import replay_merges
 from bpenb.training.word_replay_kernel import replay_words
 
-__all__ = ["kernels_compiled", "learn", "warmup"]
+__all__ = ["kernels_compiled", "learn", "learn_shared", "warmup"]
 
 INT32_MAX = 2**31 - 1
 
@@ -60,15 +62,7 @@ def learn(
         >>> result.merges.tolist(), result.merge_counts.tolist()
         ([[97, 97], [256, 256]], [3, 1])
     """
-    longest = options.max_token_length
-    settings = LearningSettings(
-        n_merges=check_count("n_merges", options.n_merges, 0),
-        tie_rule=tie_rule(options.ties),
-        min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
-        max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
-        workers=check_count("workers", options.workers, 1),
-        merges_per_step=check_count("merges_per_step", options.merges_per_step, 1),
-    )
+    settings = _settings(options)
     if settings.merges_per_step > 1 and keep is not None:
         raise TrainingError(
             "a checkpoint holds merges, not the steps that they were made in: merges_per_step must be 1"
@@ -80,6 +74,51 @@ def learn(
     if given is not None:
         _check_given(given, settings.n_merges)
     return learn_from_words(*words, order, settings, reporter or Reporter(None), given, keep)
+
+
+def learn_shared(
+    shards: Shards, options: LearningOptions, order: ByteArray, reporter: Reporter | None = None
+) -> MergeResult:
+    """Learn the merges of words that lie in shards, wherever those are; the merges are those of `learn`.
+
+    Args:
+        shards: each with words of its own; a word that is in several counts in each.
+        options: what to learn; `workers` is not used.
+        order: uint8[256], the byte of each of the learning ids 0…255, as the shards number them.
+        reporter: told of the phase `merge`.
+
+    Raises:
+        TrainingError: a setting out of its range.
+        ShardLostError: a shard was lost time and again.
+        TypeError: a setting of a wrong type.
+
+    Source: that a count is the sum of the shards' counts, and an upper bound until it is taken again.
+
+    Example:
+        >>> from bpenb.training.local_shards import LocalShards
+        >>> counts = WordCounts.from_dict({b"aaaa": 1})
+        >>> words = (counts.word_bytes, counts.word_offsets, counts.word_counts)
+        >>> order = byte_order("cs336", ())
+        >>> result = learn_shared(LocalShards([words, words], order, 9), LearningOptions(9), order)
+        >>> result.merges.tolist(), result.merge_counts.tolist()
+        ([[97, 97], [256, 256]], [6, 2])
+    """
+    settings = _settings(options)
+    if settings.merges_per_step > 1:
+        raise TrainingError("words in shards are learned from exactly: merges_per_step must be 1")
+    return learn_from_shards(shards, order, settings, reporter or Reporter(None))
+
+
+def _settings(options: LearningOptions) -> LearningSettings:
+    longest = options.max_token_length
+    return LearningSettings(
+        n_merges=check_count("n_merges", options.n_merges, 0),
+        tie_rule=tie_rule(options.ties),
+        min_count=max(1, check_count("min_frequency", options.min_frequency, 0)),
+        max_token_length=NO_LIMIT if longest is None else check_count("max_token_length", longest, 1),
+        workers=check_count("workers", options.workers, 1),
+        merges_per_step=check_count("merges_per_step", options.merges_per_step, 1),
+    )
 
 
 def _check_given(given: GivenMerges, n_merges: int) -> None:

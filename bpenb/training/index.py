@@ -23,6 +23,7 @@ __all__ = [
     "FirstPairs",
     "PairTable",
     "count_pairs",
+    "distinct_pairs",
     "fill_index",
     "find_first_pairs",
     "find_slot",
@@ -211,6 +212,14 @@ def _fill_range(
     next_places = np.full((table.keys.shape[0], 2), -1, dtype=np.int64)
     next_places[table.keys != _EMPTY, 0] = places
     fill_index(words, first, last, table.keys, next_places, rows)
+
+
+def distinct_pairs(words: WordStore) -> tuple[Int64Array, CountArray]:
+    """Return the pairs of all rows, int64[n], ascending, and their counts, int64[n]."""
+    table = _count_range(words, 0, words.places.shape[0])
+    used = table.keys != _EMPTY
+    ascending = np.argsort(table.keys[used])
+    return table.keys[used][ascending], table.counts[used][ascending]
 
 
 def find_first_pairs(

@@ -12,6 +12,7 @@ from bpenb._arrays import (
     CountArray,
     IdArray,
     Int64Array,
+    grown,
     offsets_from_lengths,
     zeros_on_lines,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "allocate_pairs",
     "allocate_tokens",
     "byte_tokens",
+    "grown_pairs",
     "id_tokens",
     "pack_ids",
     "pack_words",
@@ -215,6 +217,17 @@ def allocate_pairs(n_pairs: int, n_postings: int) -> tuple[PairIndex, PairHeap]:
         posting_rows=np.empty(n_postings, dtype=np.int32),
     )
     return pairs, PairHeap(np.empty(n_pairs, dtype=np.int64), np.empty(n_pairs, dtype=np.int32))
+
+
+def grown_pairs(pairs: PairIndex, n_pairs: int) -> PairIndex:
+    """Return an index with room for `n_pairs` pairs at least; its postings are the same."""
+    return pairs._replace(
+        keys=grown(pairs.keys, n_pairs),
+        counts=grown(pairs.counts, n_pairs),
+        checked_at=grown(pairs.checked_at, n_pairs),
+        posting_offsets=grown(pairs.posting_offsets, n_pairs),
+        posting_lengths=grown(pairs.posting_lengths, n_pairs),
+    )
 
 
 def allocate_births(n_tokens: int, n_events: int) -> Births:

@@ -12,7 +12,7 @@ import typer
 from tests.cli.running import TEXT, Result
 
 from bpenb_cli._summary_rows import spell_tokens
-from bpenb_cli._train_options import parse_vocab_sizes
+from bpenb_cli._vocab_sizes import parse_vocab_sizes
 from bpenb_cli.main import run
 
 Cli = Callable[..., Result]

@@ -1,0 +1,114 @@
+"""Shards of the words in the workers of a Dask scheduler, as actors: the other file that knows Dask.
+
+An actor is an object that stays in its worker, and whose methods are called there. One that is lost
+is built again in another worker: `ask_all` of the training room asks for that, and brings it to where
+it stood.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bpenb._arrays import ByteArray
+from bpenb.cluster.word_source import WordSource, build_shard
+from bpenb.errors import BpenbError, WorkerError
+from bpenb.training import ShardLostError
+
+__all__ = ["DaskShards"]
+
+_LOOK = 2.0  # seconds between two looks whether the worker that is asked is still there
+_WAIT = 60.0  # seconds for another worker to come when there is none
+
+
+class DaskShards:
+    """The shards of a training, one actor each.
+
+    Args:
+        client: connected to the scheduler.
+        sources: where the words of each are.
+        byte_order, n_merges: as of `WordShard`.
+    """
+
+    def __init__(
+        self, client: Any, sources: Sequence[WordSource], byte_order: ByteArray, n_merges: int
+    ) -> None:
+        self._client = client
+        self._sources = sources
+        self._given = (byte_order, n_merges)
+        self._places: list[str | None] = [None] * len(sources)
+        self._futures: list[Any] = [None] * len(sources)
+        self._actors: list[Any] = [None] * len(sources)
+        for shard in range(len(sources)):
+            self._submit(shard)
+        for shard in range(len(sources)):
+            try:
+                self._receive(shard)
+            except ShardLostError:
+                self.open(shard)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def open(self, shard: int) -> None:
+        """Build a shard from its words, in the worker that has the fewest."""
+        self._submit(shard)
+        self._receive(shard)
+
+    def ask(self, shard: int, method: str, *args: Any) -> Callable[[], Any]:
+        """Call a method of a shard."""
+        actor, place = self._actors[shard], self._places[shard]
+        if actor is None:
+            raise ShardLostError(f"shard {shard}")
+        try:
+            answer = getattr(actor, method)(*args)
+        except RuntimeError as error:  # Dask knows already
+            raise self._lost(shard, error) from error
+        return lambda: self._wait(shard, place, answer)
+
+    def close(self) -> None:
+        """Let the workers forget their shards."""
+        self._actors = [None] * len(self._sources)
+        self._futures = [None] * len(self._sources)
+
+    def workers(self) -> list[str]:
+        """Return the addresses of the workers that there are now."""
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def _submit(self, shard: int) -> None:
+        patience = time.monotonic() + _WAIT
+        while not (workers := self.workers()):
+            if time.monotonic() > patience:
+                raise WorkerError("the scheduler has no worker left; start some, and begin again")
+            time.sleep(0.2)
+        place = min(workers, key=self._places.count)
+        self._places[shard], self._actors[shard] = place, None
+        self._futures[shard] = self._client.submit(
+            build_shard, self._sources[shard], *self._given, actor=True, workers=[place], pure=False
+        )
+
+    def _receive(self, shard: int) -> None:
+        try:
+            self._actors[shard] = self._wait(shard, self._places[shard], self._futures[shard])
+        except (BpenbError, OSError, MemoryError):
+            raise
+        except Exception as error:  # Dask's own: it was lost before it was there
+            raise self._lost(shard, error) from error
+
+    def _wait(self, shard: int, place: str | None, answer: Any) -> Any:
+        """Return what comes of an answer, unless its worker goes."""
+        while True:
+            try:
+                return answer.result(timeout=_LOOK)
+            except TimeoutError:
+                if place not in self.workers():
+                    raise self._lost(shard, None) from None
+            except OSError as error:
+                if isinstance(error, BpenbError) or getattr(error, "filename", None):
+                    raise
+                raise self._lost(shard, error) from error
+
+    def _lost(self, shard: int, error: BaseException | None) -> ShardLostError:
+        self._actors[shard] = None
+        return ShardLostError(f"shard {shard} of {self._places[shard]}: {error}")

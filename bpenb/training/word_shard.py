@@ -1,0 +1,170 @@
+"""A shard of the words in a training that is shared out: its rows, and which of them hold each pair.
+
+It knows nothing of other shards: it merges what it is told to, tells which pairs that brought forth,
+and counts pairs again. The kernels are those of every training; only the books are its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array, grown, offsets_from_lengths
+from bpenb.counting import Words
+from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings, Training
+from bpenb.training.births import N_EVENTS, N_SLOTS
+from bpenb.training.index import distinct_pairs, find_first_pairs
+from bpenb.training.pair_lookup import PairLookup
+from bpenb.training.rounds import NO_KEYS, Answer, Round, ShardLostError
+from bpenb.training.shard_kernels import merge_in_shard, recount_in_shard, take_born
+from bpenb.training.ties import SMALLEST_IDS
+from bpenb.training.words import (
+    allocate_births,
+    allocate_pairs,
+    byte_tokens,
+    grown_pairs,
+    pack_words,
+    row_lengths,
+)
+
+__all__ = ["WordShard"]
+
+
+class _Born:
+    """What the merges of a round brought forth: told already, and kept if it turns out to matter."""
+
+    def __init__(self) -> None:
+        self.keys: list[Int64Array] = [NO_KEYS]
+        self.counts: list[CountArray] = [NO_KEYS]
+        self.event_keys: list[Int64Array] = [NO_KEYS]
+        self.event_rows: list[IdArray] = [np.empty(0, dtype=np.int32)]
+
+
+class WordShard:
+    """The words of one shard.
+
+    Args:
+        words: bytes, offsets and counts, as in `WordCounts` (in any order), before the first merge.
+        byte_order: uint8[256], the byte of each learning id.
+        n_merges: most merges that will be made.
+
+    Raises:
+        TrainingError: more words than a training holds.
+    """
+
+    def __init__(self, words: Words, byte_order: ByteArray, n_merges: int) -> None:
+        self._byte_order = byte_order
+        self._words = pack_words(*words, byte_order)
+        self._births = allocate_births(N_BYTES + n_merges, 1024)
+        self._n_ids = N_BYTES  # with those of the merges made
+        self.index(NO_KEYS)
+
+    def first_pairs(self) -> tuple[Int64Array, CountArray]:
+        """Return the distinct pairs there are now, ascending, and how often each occurs."""
+        return distinct_pairs(self._words)
+
+    def index(self, keys: Int64Array) -> None:
+        """List the rows that hold these pairs (ascending), and forget all others."""
+        found = find_first_pairs(self._words, 1, lambda some, counts: np.isin(some, keys))
+        lengths = np.diff(found.posting_offsets)
+        self._pairs, _ = allocate_pairs(0, 0)
+        self._lookup = PairLookup()
+        self._n_postings = 0
+        self._born = _Born()
+        self._append(found.keys, found.counts, lengths, found.posting_rows)
+
+    def restore(self, merges: IdArray, keys: Int64Array) -> None:
+        """Make merges that were made before this shard was built again, and list rows of these pairs."""
+        n_merges = merges.shape[0]
+        settings = LearningSettings(n_merges, SMALLEST_IDS, 1, NO_LIMIT, 1)
+        given = GivenMerges(merges, np.zeros(n_merges, dtype=np.int64))
+        Training(self._words, byte_tokens(self._byte_order, n_merges), settings).replay(given)
+        self._n_ids = N_BYTES + n_merges
+        self.index(keys)
+
+    def run(self, asked: Round) -> Answer:
+        """Do a round; see `Round`.
+
+        Raises:
+            ShardLostError: this shard does not stand where the round begins: it was built again by
+                somebody who knew nothing of merges.
+        """
+        if asked.first_new != self._n_ids:
+            raise ShardLostError(f"stands at id {self._n_ids}, not at {asked.first_new}")
+        self._n_ids += asked.merges.shape[0]
+        self._keep(asked.kept)
+        born = self._born = _Born()
+        for step, place in enumerate(self._lookup.find(asked.merges).tolist()):
+            if place >= 0:
+                self._merge(place, asked.first_new + step)
+        counts = np.empty(asked.recounts.shape[0], dtype=np.int64)
+        recount_in_shard(self._words, self._pairs, self._lookup.find(asked.recounts), counts)
+        return Answer(np.concatenate(born.keys), np.concatenate(born.counts), counts)
+
+    def n_tokens(self) -> int:
+        """Return how many tokens the text of this shard has now."""
+        return int((row_lengths(self._words) * self._words.counts[self._words.places]).sum())
+
+    def n_array_bytes(self) -> int:
+        """Return what the arrays of this shard take, in bytes."""
+        arrays = (*self._words[::2], *self._pairs, *self._births)
+        return sum(array.nbytes for array in arrays) + self._lookup.n_array_bytes()
+
+    def _merge(self, place: int, new: int) -> None:
+        most = 2 * min(int(self._pairs.counts[place]), int(self._words.rows.shape[0]))
+        if self._births.event_slots.shape[0] < most:
+            room = (np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
+            self._births = self._births._replace(event_slots=room[0], event_rows=room[1])
+        merge_in_shard(self._words, self._pairs, self._births, place, new)
+        n_slots, n_events = int(self._births.used[N_SLOTS]), int(self._births.used[N_EVENTS])
+        keys, counts = np.empty(n_slots, dtype=np.int64), np.empty(n_slots, dtype=np.int64)
+        event_keys, event_rows = np.empty(n_events, dtype=np.int64), np.empty(n_events, dtype=np.int32)
+        take_born(self._births, new, keys, counts, event_keys, event_rows)
+        self._born.keys.append(keys)
+        self._born.counts.append(counts)
+        self._born.event_keys.append(event_keys)
+        self._born.event_rows.append(event_rows)
+
+    def _keep(self, kept: Int64Array) -> None:
+        """Write the postings of those pairs that were born in the last round and may ever merge."""
+        if not kept.shape[0]:
+            return
+        keys, counts = np.concatenate(self._born.keys), np.concatenate(self._born.counts)
+        is_kept = _are_among(kept, keys)
+        keys, counts = keys[is_kept], counts[is_kept]
+        ascending = np.argsort(keys)
+        keys, counts = keys[ascending], counts[ascending]
+        event_keys, rows = np.concatenate(self._born.event_keys), np.concatenate(self._born.event_rows)
+        is_kept = _are_among(keys, event_keys)
+        event_places = np.searchsorted(keys, event_keys[is_kept])
+        rows = rows[is_kept][np.argsort(event_places, kind="stable")]
+        self._append(keys, counts, np.bincount(event_places, minlength=keys.shape[0]), rows)
+
+    def _append(self, keys: Int64Array, counts: CountArray, lengths: Int64Array, rows: IdArray) -> None:
+        """Add pairs with their postings, which stand one behind the other."""
+        first, last = len(self._lookup), len(self._lookup) + keys.shape[0]
+        begin, end = self._n_postings, self._n_postings + rows.shape[0]
+        self._reserve(last, end)
+        self._lookup.add(keys)
+        self._pairs.keys[first:last] = keys
+        self._pairs.counts[first:last] = counts
+        self._pairs.posting_offsets[first:last] = begin + offsets_from_lengths(lengths)[:-1]
+        self._pairs.posting_lengths[first:last] = lengths
+        self._pairs.posting_rows[begin:end] = rows
+        self._n_postings = end
+
+    def _reserve(self, n_pairs: int, n_postings: int) -> None:
+        pairs = self._pairs
+        if pairs.keys.shape[0] < n_pairs:
+            self._pairs = pairs = grown_pairs(pairs, n_pairs)
+        if pairs.posting_rows.shape[0] < n_postings:
+            self._pairs = pairs._replace(posting_rows=grown(pairs.posting_rows, n_postings))
+
+
+def _are_among(ascending: Int64Array, keys: Int64Array) -> npt.NDArray[np.bool_]:
+    """Tell which keys are among those that ascend."""
+    if not ascending.shape[0]:
+        return np.zeros(keys.shape[0], dtype=np.bool_)
+    places = np.minimum(np.searchsorted(ascending, keys), ascending.shape[0] - 1)
+    found: npt.NDArray[np.bool_] = ascending[places] == keys
+    return found
