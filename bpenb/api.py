@@ -6,8 +6,8 @@ files or documents → count → WordCounts → learn → merges → BPEModel �
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bpenb.api_counts import END_OF_TEXT, Path, Pattern, Workers, workforce_of
 from bpenb.base import BaseOption
@@ -23,18 +23,23 @@ from bpenb.counting import (
     drop_rare_words,
 )
 from bpenb.encoding import Tokenizer
-from bpenb.errors import CountsError
+from bpenb.errors import CountsError, TrainingError
 from bpenb.going_on import CheckpointOption, Start, open_start
 from bpenb.patterns import resolve_pattern
 from bpenb.pretokenize import Utf8Errors
 from bpenb.progress import ProgressOption, Reporter, make_reporter
 from bpenb.report import training_report
 from bpenb.step_comparison import check_steps, learn_and_compare
-from bpenb.training import LearningOptions, check_memory
+from bpenb.training import LearningOptions, MergeResult, check_memory
 from bpenb.verification import verify_training
 from bpenb.vocab_options import VocabOptions
 
+if TYPE_CHECKING:
+    from bpenb.cluster import Cluster
+
 __all__ = ["train", "train_bpe", "train_from_counts", "train_from_iterator"]
+
+Learner: TypeAlias = Callable[[WordCounts, LearningOptions, Reporter], MergeResult]
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -191,6 +196,7 @@ def train_from_counts(
     resume: bool = False,
     vocab_options: VocabOptions | None = None,
     merges_per_step: int = 1,
+    cluster: Cluster | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on word counts; options, result and errors as of `train`.
 
@@ -198,6 +204,8 @@ def train_from_counts(
         counts: from `count_words`, `WordCounts.load`, `WordCounts.from_dict`, or `merge_counts`.
         special_tokens, pattern: those of the counts; naming others is an error.
         vocab_options: further special tokens; text that is spelled as one was counted as text.
+        cluster: whose workers hold the words and count pairs, in place of this process; the result is the
+            same (docs/cluster.md). It names its work folder, and goes with no base, checkpoint or steps.
 
     Raises:
         CountsError: a pattern or special tokens that the counts were not made with, or a word that holds
@@ -226,8 +234,9 @@ def train_from_counts(
     least = check_min_word_count(min_word_count)
     options = start.options(vocab_size, min_frequency, max_token_length, workers, least)
     options = _in_steps(options, merges_per_step, start, verify)
+    learner = start.learn if cluster is None else _learner_on(cluster, start, merges_per_step)
     counted = CountResult(counts, counts.n_bytes, 0)
-    return _learn(counted, start, options, vocab_size, make_reporter(progress), least, verify)
+    return _learn(counted, start, options, vocab_size, make_reporter(progress), least, verify, learner)
 
 
 def train_bpe(
@@ -266,6 +275,19 @@ def _in_steps(options: LearningOptions, merges_per_step: int, start: Start, veri
     return options._replace(merges_per_step=merges_per_step)
 
 
+def _learner_on(cluster: Cluster, start: Start, merges_per_step: int) -> Learner:
+    """Return what learns on a cluster."""
+    for name, value in (("base", start.base), ("checkpoint", start.checkpoint)):
+        if value is not None:
+            raise TrainingError(f"{name} and cluster exclude each other: go on from it on one machine")
+    if merges_per_step != 1:
+        raise TrainingError("merges_per_step and cluster exclude each other: what it learns is exact")
+    # Only who asks for a cluster waits for its modules.
+    from bpenb.api_cluster import learn_on_cluster
+
+    return lambda counts, options, reporter: learn_on_cluster(cluster, counts, options, reporter)
+
+
 def _learn(
     counted: CountResult,
     start: Start,
@@ -274,13 +296,15 @@ def _learn(
     reporter: Reporter,
     min_word_count: int,
     verify: bool,
+    learner: Learner | None = None,
 ) -> Tokenizer:
+    learner = learner or start.learn
     counts, dropped = drop_rare_words(counted.counts, min_word_count)
     counted = counted._replace(counts=counts, dropped_words=dropped)
     if counted.memory_plan is not None:
         check_memory(counts, counted.memory_plan.budget)
     result, steps = learn_and_compare(
-        lambda chosen, told: start.learn(counts, chosen, told),
+        lambda chosen, told: learner(counts, chosen, told),
         options,
         reporter,
         start.base_tokens(counts),

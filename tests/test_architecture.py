@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pretokenize": {"corpus"},
     "counting": {"corpus", "pretokenize"},
     "training": {"counting"},
-    "cluster": {"corpus", "counting"},
+    "cluster": {"corpus", "counting", "training"},
     "model": set(),
     "formats": {"model"},
     "encoding": {"corpus", "formats", "model", "pretokenize"},

@@ -1,4 +1,4 @@
-"""Shards of the words in the workers of a Dask scheduler, as actors: the other file that knows Dask.
+"""Shards of words in the workers of a Dask scheduler, as actors: the other file that knows Dask.
 
 An actor is an object that stays in its worker, and whose methods are called there. One that is lost
 is built again in another worker: `ask_all` of the training room asks for that, and brings it to where
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from bpenb._arrays import ByteArray
-from bpenb.cluster.word_source import WordSource, build_shard
+from bpenb.cluster.merging import build_shard
 from bpenb.errors import BpenbError, WorkerError
 from bpenb.training import ShardLostError
 
@@ -27,29 +28,27 @@ class DaskShards:
 
     Args:
         client: connected to the scheduler.
-        sources: where the words of each are.
+        paths: files of the words of each, seen by all workers.
         byte_order, n_merges: as of `WordShard`.
     """
 
-    def __init__(
-        self, client: Any, sources: Sequence[WordSource], byte_order: ByteArray, n_merges: int
-    ) -> None:
+    def __init__(self, client: Any, paths: Sequence[Path], byte_order: ByteArray, n_merges: int) -> None:
         self._client = client
-        self._sources = sources
+        self._paths = paths
         self._given = (byte_order, n_merges)
-        self._places: list[str | None] = [None] * len(sources)
-        self._futures: list[Any] = [None] * len(sources)
-        self._actors: list[Any] = [None] * len(sources)
-        for shard in range(len(sources)):
+        self._places: list[str | None] = [None] * len(paths)
+        self._futures: list[Any] = [None] * len(paths)
+        self._actors: list[Any] = [None] * len(paths)
+        for shard in range(len(paths)):
             self._submit(shard)
-        for shard in range(len(sources)):
+        for shard in range(len(paths)):
             try:
                 self._receive(shard)
             except ShardLostError:
                 self.open(shard)
 
     def __len__(self) -> int:
-        return len(self._sources)
+        return len(self._paths)
 
     def open(self, shard: int) -> None:
         """Build a shard from its words, in the worker that has the fewest."""
@@ -62,15 +61,19 @@ class DaskShards:
         if actor is None:
             raise ShardLostError(f"shard {shard}")
         try:
-            answer = getattr(actor, method)(*args)
+            with self._client.as_current():  # an actor asks who its client is, once
+                answer = getattr(actor, method)(*args)
         except RuntimeError as error:  # Dask knows already
             raise self._lost(shard, error) from error
         return lambda: self._wait(shard, place, answer)
 
-    def close(self) -> None:
+    def __enter__(self) -> DaskShards:
+        return self
+
+    def __exit__(self, *what: object) -> None:
         """Let the workers forget their shards."""
-        self._actors = [None] * len(self._sources)
-        self._futures = [None] * len(self._sources)
+        self._actors = [None] * len(self._paths)
+        self._futures = [None] * len(self._paths)
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers that there are now."""
@@ -85,7 +88,7 @@ class DaskShards:
         place = min(workers, key=self._places.count)
         self._places[shard], self._actors[shard] = place, None
         self._futures[shard] = self._client.submit(
-            build_shard, self._sources[shard], *self._given, actor=True, workers=[place], pure=False
+            build_shard, str(self._paths[shard]), *self._given, actor=True, workers=[place], pure=False
         )
 
     def _receive(self, shard: int) -> None:

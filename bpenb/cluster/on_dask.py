@@ -1,4 +1,4 @@
-"""Dask as an engine: the only file that knows it.
+"""Dask as an engine: this file and actors.py know it.
 
 A few tasks for each thread are under way at any time, however many there are. What a task finds wrong comes
 back as a value; only what is lost with a worker is done again by another, which is Dask's part.
@@ -18,7 +18,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from bpenb._arrays import ByteArray
 from bpenb._workers import resolve_workers
+from bpenb.cluster.actors import DaskShards
 from bpenb.cluster.door import Event
 from bpenb.cluster.settings import Cluster
 from bpenb.cluster.tasks import Done, Stated, Task, perform
@@ -115,6 +117,10 @@ class DaskEngine:
         """Return the workers that there are now."""
         known = self._client.scheduler_info(n_workers=-1)["workers"]
         return [Stated(name, one["memory_limit"] or None, one["nthreads"]) for name, one in known.items()]
+
+    def hold(self, paths: Sequence[Path], byte_order: ByteArray, n_merges: int) -> DaskShards:
+        """Hold shards of words in the workers, as `Holders` has it."""
+        return DaskShards(self._client, paths, byte_order, n_merges)
 
     def run(self, tasks: Sequence[Task]) -> Generator[Event, None, None]:
         """Yield an event for each task that is done, and others meanwhile.

@@ -34,7 +34,7 @@ from bpenb.training.checkpoint import (
     training_identity,
 )
 from bpenb.training.csr import count_pairs, merge_word, recount_pair
-from bpenb.training.door import kernels_compiled, learn, learn_shared, warmup
+from bpenb.training.door import kernels_compiled, learn, learn_shared, load_shard_kernels, warmup
 from bpenb.training.driver import MergeResult
 from bpenb.training.index import find_slot
 from bpenb.training.memory import check_memory
@@ -75,6 +75,7 @@ __all__ = [
     "learn_merges",
     "learn_shared",
     "learning_options",
+    "load_shard_kernels",
     "merge_word",
     "n_merges_for",
     "open_checkpoint",

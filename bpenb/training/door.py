@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from bpenb._arrays import N_BYTES, ByteArray
-from bpenb._jit import is_compiled
+from bpenb._jit import compiling_alone, is_compiled
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
-from bpenb.training import heap, index, merging, recount, words
+from bpenb.training import heap, index, merging, recount, round_plan, words
 from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings
 from bpenb.training.coordinator import learn_from_shards
 from bpenb.training.driver import Keep, MergeResult, learn_from_words
+from bpenb.training.local_shards import LocalShards
+from bpenb.training.replay import replay_slice
 from bpenb.training.rounds import Shards
 from bpenb.training.sequences import check_merges
 from bpenb.training.settings import LearningOptions, check_count
+from bpenb.training.shard_kernels import merge_in_shard, recount_in_shard
 from bpenb.training.ties import CS336, byte_order, tie_rule
 from bpenb.training.word_replay import replay_merges
 from bpenb.training.word_replay_kernel import replay_words
 
-__all__ = ["kernels_compiled", "learn", "learn_shared", "warmup"]
+__all__ = ["kernels_compiled", "learn", "learn_shared", "load_shard_kernels", "warmup"]
 
 INT32_MAX = 2**31 - 1
 
@@ -139,6 +144,17 @@ def _check_sizes(counts: WordCounts) -> None:
     _ = counts.n_bytes  # refuses text whose size passes int64: no pair count can overflow then
 
 
+def load_shard_kernels() -> None:
+    """Compile (or load) what a shard and its coordinator need; of several processes one compiles."""
+    with nullcontext() if is_compiled(*_SHARD_KERNELS) else compiling_alone():
+        order = np.arange(256, dtype=np.uint8)
+        some = (np.array(list(b"abababab"), dtype=np.uint8), np.array([0, 8]), np.ones(1, dtype=np.int64))
+        shards = LocalShards([some], order, 3)
+        learn_from_shards(shards, order, LearningSettings(3, CS336, 1, NO_LIMIT, 1), Reporter(None))
+        shards.ask(0, "restore", np.array([[97, 98]], dtype=np.int32), np.array([97 << 32 | 98]))
+
+
+_SHARD_KERNELS = (words.fill_rows, merge_in_shard, recount_in_shard, round_plan.plan_merges, replay_slice)
 _KERNELS = (
     words.fill_rows,
     index.count_pairs,

@@ -32,40 +32,44 @@ def prepare_source(
     import bpenb
     from bpenb.counting import describe_missing
 
-    chosen = {"special_tokens": special_tokens, "pattern": pattern}
+    chosen: dict[str, Any] = {"special_tokens": special_tokens, "pattern": pattern}
     if cluster is not None:
-        counts = _count_first(cluster, files, from_counts, chosen, settings, output)
-    elif from_counts is None:
-        return files, settings | chosen
-    else:
+        cluster = _checked(cluster, settings, output)
+    if from_counts is not None:
         counts = bpenb.WordCounts.load(from_counts)
         if missing := describe_missing(counts.shards):
             _messages.warning(f"{from_counts} is not complete: {missing}: missing")
+        chosen |= {"cluster": cluster} if cluster else {}  # its workers have merging to do
+    elif cluster is not None:
+        counts = _count_first(cluster, files, chosen, settings)
+    else:
+        return files, settings | chosen
     learning = {name: value for name, value in settings.items() if name not in (*OF_READING, "inputs")}
     return counts, learning | {"workers": settings["workers"].workers} | chosen
 
 
-def _count_first(
-    cluster: Cluster,
-    files: list[Path | str] | dict[Path | str, int],
-    from_counts: Path | None,
-    chosen: dict[str, Any],
-    settings: dict[str, Any],
-    output: Path,
-) -> WordCounts:
-    """Count on a cluster; the workers that were asked for are those of the training."""
-    import bpenb
-
-    has = {"--from-counts": from_counts, "--base": settings.get("base")}
-    has["--checkpoint"] = settings.get("checkpoint")
-    for option, value in has.items():
-        if value is not None:
+def _checked(cluster: Cluster, settings: dict[str, Any], output: Path) -> Cluster:
+    """Return the cluster with its work folder; refuse what is for one machine."""
+    for option, name in (("--base", "base"), ("--checkpoint", "checkpoint")):
+        if settings.get(name) is not None:
             raise typer.BadParameter(
                 f"{option} and a cluster exclude each other: count there first (bpenb count), then train "
                 "with --from-counts"
             )
     if cluster.work_folder is None:
-        cluster = replace(cluster, work_folder=output.with_name(f"{output.name}.work"))
+        return replace(cluster, work_folder=output.with_name(f"{output.name}.work"))
+    return cluster
+
+
+def _count_first(
+    cluster: Cluster,
+    files: list[Path | str] | dict[Path | str, int],
+    chosen: dict[str, Any],
+    settings: dict[str, Any],
+) -> WordCounts:
+    """Count on a cluster; the workers that were asked for are those of the training."""
+    import bpenb
+
     names = ("errors", "engine", "max_bytes_per_source", "sample", "seed", "inputs", "progress")
     of_counting = {name: settings[name] for name in names}
     of_counting["workers"] = replace(settings["workers"], workers=None)

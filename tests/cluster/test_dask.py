@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,56 +22,15 @@ from bpenb.errors import BpenbError, InvalidUtf8Error, WorkerError
 from bpenb.progress import Progress, Reporter
 from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text, write_corpus
+from tests.cluster.running import LIMIT, Running, wait_for
 from tests.corpus.writing import write_text
 
 from bpenb_cli.main import run as run_command
 
 pytest.importorskip("distributed")
-LIMIT = 2_000_000_000
 SMALL = Workforce(task_bytes=20_000)  # a shard
 LETTERS = "abcdefghijklmnop"
 FINE = Workforce(task_bytes=6_000)
-
-
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=environment(), **quiet)
-
-
-def wait_for(happened: Callable[[], Any], what: str, seconds: float = 120) -> None:
-    patience = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < patience, f"waited in vain for {what}"
-        time.sleep(0.005)
-
-
-class Running:
-    """A scheduler, and workers that come and go."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "scheduler.json"
-        self._processes = [
-            start("scheduler", "--scheduler-file", str(self.file), "--port", "0", "--no-dashboard")
-        ]
-        wait_for(lambda: self.file.exists() and self.file.read_bytes().endswith(b"}"), "the scheduler")
-        self.address = json.loads(self.file.read_bytes())["address"]
-
-    def add_worker(self, n_threads: int = 1, memory: int = LIMIT) -> subprocess.Popen[bytes]:
-        """Start a worker, and wait until the scheduler knows it."""
-        from distributed import Client
-
-        with Client(self.address, set_as_default=False) as client:
-            before = len(client.scheduler_info(n_workers=-1)["workers"])
-            options = ("--no-nanny", "--no-dashboard", "--nthreads", str(n_threads))
-            worker = start("worker", self.address, *options, "--memory-limit", str(memory))
-            self._processes.append(worker)
-            wait_for(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) > before, "a worker")
-        return worker
-
-    def end(self) -> None:
-        for process in reversed(self._processes):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +283,6 @@ def test_ctrl_c_leaves_what_is_complete_and_says_how_to_go_on(
         ("count a.txt --resume", 2, "--resume is for --scheduler"),
         ("count a.txt --work-folder w", 2, "--work-folder is for"),
         ("train a.txt --local-cluster 2 --checkpoint c", 2, "--checkpoint and a cluster"),
-        ("train --from-counts c.npz --local-cluster 2", 2, "--from-counts and a cluster"),
         ("train a.txt --resume", 2, "--resume needs --checkpoint"),
     ],
 )
