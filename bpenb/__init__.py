@@ -13,6 +13,7 @@
     VocabOptions                                      special tokens in reserve, their roles, padding
     open_dataset, verify_dataset                      training files read back, and checked
     inspect_tokenizer, compare_tokenizers             what a tokenizer is and makes of texts; several of them
+    write_report                                      a page that shows a tokenizer and what it makes of texts
     Checkpoint                                        where a training keeps its merges
     train_classic, ClassicTokenizer                   the textbook form: characters, an end-of-word mark
     learn_merges, apply_merges                        the same on sequences of any whole numbers
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bpenb.inspecting import compare_tokenizers, inspect_tokenizer
     from bpenb.preparing import EncodeSettings, OutputSettings, count_tokens, encode_to_files
     from bpenb.progress import Progress
+    from bpenb.report_page import write_report
     from bpenb.sweep import train_sweep
     from bpenb.sweep_table import Sweep
     from bpenb.training import Checkpoint, apply_merges, learn_merges
@@ -88,6 +90,7 @@ __all__ = [
     "train_sweep",
     "verify",
     "verify_dataset",
+    "write_report",
 ]
 
 _HOMES = {
@@ -122,6 +125,7 @@ _HOMES = {
     "train_sweep": "bpenb.sweep",
     "verify": "bpenb.verification",
     "verify_dataset": "bpenb.dataset",
+    "write_report": "bpenb.report_page",
 }
 
 

@@ -304,13 +304,15 @@ class BPEModel:
         """Return the merges as training numbers tokens: int32[n, 2], the bytes first, then merges by rank.
 
         Args:
-            byte_order: uint8[256], the byte of each of the learning ids 0…255; the vocab holds them all.
+            byte_order: uint8[256], the byte of each of the learning ids 0…255; one that the vocab lacks
+                is in no merge.
         """
         learning = np.full(self.n_vocab, NO_TOKEN, dtype=np.int32)
         # Of merges that make the same token only the first can ever be made: the lowest rank counts.
         ranks = np.arange(self.n_merges, dtype=np.int32)
         learning[self.merge_ids[::-1]] = N_BYTES + ranks[::-1]
-        learning[self.byte_ids[byte_order]] = np.arange(N_BYTES, dtype=np.int32)
+        ids = self.byte_ids[byte_order]
+        learning[ids[ids != NO_TOKEN]] = np.flatnonzero(ids != NO_TOKEN)
         return np.ascontiguousarray(learning[self.merges])
 
     def ordinary_vocab(self) -> dict[int, bytes]:

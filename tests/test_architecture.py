@@ -49,6 +49,7 @@ ON_TOP = {
     "kernels",
     "preparing",
     "report",
+    "report_page",
     "step_comparison",
     "sweep",
     "sweep_table",

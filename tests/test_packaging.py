@@ -57,7 +57,7 @@ def test_the_wheel_is_pure_and_holds_both_packages_whole(wheel: Path) -> None:
     assert {"bpenb/py.typed", "bpenb_cli/py.typed"} < names
     assert "bpenb/pretokenize/data/unicode-16.0.0.txt" in names
     kinds = {Path(name).suffix for name in names - meta}
-    assert kinds == {".py", ".typed", ".txt"}, "no compiled file, no test data"
+    assert kinds == {".py", ".typed", ".txt", ".css", ".js"}, "no compiled file, no test data"
     assert not any("test" in Path(name).parts[0] for name in names)
 
 

@@ -16,7 +16,7 @@ Pickle is never read.
 
 from bpenb.formats.boundaries import self_made_ids
 from bpenb.formats.export import EXPORT_KINDS, check_export, export_model
-from bpenb.formats.folder import check_folder, save_folder
+from bpenb.formats.folder import check_folder, read_training_report, save_folder
 from bpenb.formats.hf_added import added_tokens
 from bpenb.formats.json_lines import object_lines, pair_lines
 from bpenb.formats.loading import load_model, load_vocab_merges
@@ -43,6 +43,7 @@ __all__ = [
     "parse_specials",
     "read_json",
     "read_text",
+    "read_training_report",
     "save_folder",
     "save_sweep",
     "self_made_ids",

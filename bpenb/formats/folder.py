@@ -25,7 +25,7 @@ from bpenb.formats.gpt2_files import merges_txt, read_merges_txt, read_vocab_jso
 from bpenb.formats.hf_config import TOKENIZER_CONFIG, tokenizer_config_json
 from bpenb.formats.hf_json import tokenizer_json
 from bpenb.formats.hf_split import warn_if_cut_differently
-from bpenb.formats.reading import model_errors, warn_missing_bytes
+from bpenb.formats.reading import expect, model_errors, read_json, warn_missing_bytes
 from bpenb.formats.replacing import check_replaceable, is_ours, settled, write_folder
 from bpenb.formats.settings import Settings, read_settings, settings_json
 from bpenb.formats.tiktoken_file import tiktoken_file
@@ -41,6 +41,7 @@ __all__ = [
     "check_folder",
     "is_tokenizer_folder",
     "read_folder",
+    "read_training_report",
     "save_folder",
     "settled_folder",
 ]
@@ -143,6 +144,21 @@ def read_folder(folder: Path) -> BPEModel:
         ).with_roles(settings.roles, settings.pad_multiple)
     _check_sizes(model, settings, folder)
     return warn_missing_bytes(replace(model, traits=settings.traits), vocab_path)
+
+
+def read_training_report(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return the report of the training that a folder was saved with.
+
+    Args:
+        path: where a tokenizer is; None is returned if that is no folder of ours, or has no report.
+
+    Raises:
+        FormatError: a report.json that is damaged.
+    """
+    folder = settled_folder(Path(path))
+    if not (folder / SETTINGS).is_file() or not (folder / REPORT).is_file():
+        return None
+    return expect(read_json(folder / REPORT), dict, folder / REPORT, "it")
 
 
 def _check_sizes(model: BPEModel, settings: Settings, folder: Path) -> None:

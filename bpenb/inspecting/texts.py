@@ -16,6 +16,7 @@ from bpenb._arrays import Int64Array
 from bpenb._spelling import spell_bytes
 from bpenb.api_counts import count_words
 from bpenb.corpus import BadRows, resolve_sources, total_bytes
+from bpenb.counting import WordCounts
 from bpenb.encoding import Tokenizer
 from bpenb.inspecting.rereading import Texts
 from bpenb.inspecting.words import count_spaced_words, largest, tokens_of_words
@@ -23,7 +24,7 @@ from bpenb.preparing import EncodeSettings
 from bpenb.preparing.encoding import encode_sources
 from bpenb.progress import ProgressOption, make_reporter
 
-__all__ = ["CostlyWord", "TextFigures", "measure_texts", "ratio"]
+__all__ = ["CostlyWord", "TextFigures", "count_pretokens", "measure_texts", "ratio"]
 
 _CONTINUATION, _CONTINUATION_BITS = 0x80, 0xC0  # 10xxxxxx does not begin a character
 
@@ -128,20 +129,22 @@ def measure_texts(
     workers: int | None,
     max_memory: int | str | None,
     progress: ProgressOption,
+    counts: WordCounts | None = None,
 ) -> TextFigures:
-    """Return what a tokenizer makes of texts; arguments and errors as of `inspect_tokenizer`."""
-    specials = () if settings.special == "none" else tuple(tokenizer.special_tokens)
+    """Return what a tokenizer makes of texts.
+
+    Args:
+        tokenizer, settings, top, workers, max_memory, progress: as of `inspect_tokenizer`.
+        texts: that can be read again.
+        counts: of `count_pretokens` with the same arguments; None: they are made here.
+
+    Raises:
+        CorpusError, CountsError, EncodingError: as of `inspect_tokenizer`.
+    """
     token_counts, n_bad_rows = _count_tokens(tokenizer, texts, settings, workers, progress)
-    how: dict[str, Any] = {
-        "special_tokens": specials,
-        "workers": workers,
-        "errors": settings.errors,
-        "max_memory": max_memory,
-        "inputs": settings.inputs,
-        "progress": progress,
-    }
-    counts = count_words(texts.paths, pattern=tokenizer.pattern, **how)
-    spaced = count_words(texts.paths, pattern="whitespace", **how)
+    how = (tokenizer, texts, settings, workers, max_memory, progress)
+    counts = count_pretokens(*how) if counts is None else counts
+    spaced = count_pretokens(*how, pattern="whitespace")
     lengths, characters = _token_sizes(tokenizer)
     n_tokens = tokens_of_words(tokenizer, counts)
     extra = counts.word_counts * (n_tokens - 1)
@@ -165,6 +168,31 @@ def measure_texts(
             for w in largest(extra, top)
         ),
         n_bad_rows=n_bad_rows,
+    )
+
+
+def count_pretokens(
+    tokenizer: Tokenizer,
+    texts: Texts,
+    settings: EncodeSettings,
+    workers: int | None,
+    max_memory: int | str | None,
+    progress: ProgressOption,
+    pattern: str | None = None,
+) -> WordCounts:
+    """Return the words of texts as a tokenizer cuts them; by another pattern if one is given.
+
+    Arguments and errors are as of `measure_texts`.
+    """
+    return count_words(
+        texts.paths,
+        pattern=tokenizer.pattern if pattern is None else pattern,
+        special_tokens=() if settings.special == "none" else tuple(tokenizer.special_tokens),
+        workers=workers,
+        errors=settings.errors,
+        max_memory=max_memory,
+        inputs=settings.inputs,
+        progress=progress,
     )
 
 

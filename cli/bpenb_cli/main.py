@@ -26,7 +26,7 @@ INTERRUPTED = 130
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich")
-COMMANDS = "train encode decode convert count merge_counts inspect compare tokens demo warmup"
+COMMANDS = "train encode decode convert count merge_counts inspect compare report tokens demo warmup"
 for name in COMMANDS.split():
     module = import_module(f"bpenb_cli.{name}")
     kind = getattr(module, "COMMAND", None)  # where a command reads its line in a way of its own

@@ -29,6 +29,7 @@ COMMANDS = (
     "merge-counts",
     "inspect",
     "compare",
+    "report",
     "tokens",
     "demo",
     "warmup",
