@@ -118,10 +118,12 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Write a report of a text on a tokenizer; returns the file."""
     import bpenb
 
-    def write_page(tokenizer: bpenb.Tokenizer, text: str, name: str = "text.txt", **how: Any) -> Path:
+    def write_page(
+        tokenizer: bpenb.Tokenizer, text: str, file: str = "text.txt", called: str = "t", **how: Any
+    ) -> Path:
         folder = tmp_path_factory.mktemp("report")
-        (folder / name).write_text(text, encoding="utf-8", newline="")
-        bpenb.write_report(tokenizer, folder / name, folder / "report.html", **how)
+        (folder / file).write_text(text, encoding="utf-8", newline="")
+        bpenb.write_report(tokenizer, folder / file, folder / "report.html", name=called, **how)
         return folder / "report.html"
 
     return write_page
