@@ -95,7 +95,6 @@ def _header(facts: ReportFacts, title: str) -> str:
         "bytes per token": f"{texts.n_bytes / texts.n_tokens:.3f}",
         "characters per token": f"{texts.n_characters / texts.n_tokens:.3f}",
         "tokens in the texts": f"{texts.n_tokens:,}",
-        "bytes of text": f"{texts.n_bytes:,}",
         "pretokens that are one token": _percent(texts.n_whole, texts.n_pretokens),
         "tokens that never occur": f"{len(texts.unused):,}",
     }
@@ -171,6 +170,7 @@ def _about(facts: ReportFacts) -> str:
         "ties": "not known" if found.ties == UNKNOWN else escape(found.ties),
         "Unicode": "not known" if found.unicode_version == UNKNOWN else escape(found.unicode_version),
         "texts": _listed([file_name(name) for name in texts.files]),
+        "bytes, characters": f"{texts.n_bytes:,}, {texts.n_characters:,}",
         "words of the texts": f"{texts.n_words:,} between whitespace, "
         f"{texts.n_tokens / max(1, texts.n_words):.3f} tokens each",
     }
