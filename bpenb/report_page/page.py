@@ -27,7 +27,7 @@ from bpenb.report_page.tokens import token_rows
 __all__ = ["ReportFacts", "render_page"]
 
 _N_COLOURS = 5  # of tokens, in page.css
-_MOST_NAMES = 20
+_MOST_NAMES = 8
 
 
 class ReportFacts(NamedTuple):

@@ -28,6 +28,7 @@ _MOST_POINTS = 240
 _SETTINGS = {
     "svg.fonttype": "none",
     "text.parse_math": False,
+    "path.simplify": False,
     "font.family": ["sans-serif"],
     "font.size": _TEXT_SIZE,
     "axes.edgecolor": COLOURS["rule"],

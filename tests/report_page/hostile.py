@@ -24,11 +24,19 @@ MOVES = (
 CONTROLS = "\x00\x01\x07\x08\x0b\x0c\x1b[31m\x7f\x80\x9b\r\r\n\n\r\t\ufffd\ufffe\U000e0041\U0010ffff"
 SCRIPTS = "שלום עולם, مرحبا بالعالم हिन्दी 中文 ไทย e\u0301 👩\u200d👩\u200d👧 🏳️ \u00a0\u3000"
 
-TEXT = "\n" + "\n".join([*RUNS, MOVES, CONTROLS, SCRIPTS]) + "\n\n \t <|endoftext|>\r\nlow lower\n"
+# One token, so one element, with markup and what is not printable in it.
+SPECIAL = "\u202e<img src=x onerror=window.hacked=32>\n\x1b<script>window.hacked=33</script>"
+
+TEXT = "\n" + "\n".join([*RUNS, MOVES, CONTROLS, SCRIPTS]) + "\n\n \t <|endoftext|>\r\nlow lower\n" + SPECIAL
 NAME = "<img src=x onerror=window.hacked=20>\"'&"  # of a file or a tokenizer; no slash
 
 
 def tokenizer(vocab_size: int = 700) -> bpenb.Tokenizer:
     """Trained on all of it, with special tokens that are as bad."""
-    special = ["<|endoftext|>", "<script>window.hacked=30</script>", '"><b onclick=window.hacked=31>']
+    special = [
+        "<|endoftext|>",
+        "<script>window.hacked=30</script>",
+        '"><b onclick=window.hacked=31>',
+        SPECIAL,
+    ]
     return bpenb.train_from_iterator([TEXT * 3], vocab_size=vocab_size, special_tokens=special)

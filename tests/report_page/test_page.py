@@ -14,8 +14,9 @@ from pathlib import Path
 import bpenb
 import numpy as np
 import pytest
+from bpenb._spelling import spell_bytes
 from bpenb.errors import BpenbError, CorpusError, InvalidUtf8Error, OutputError
-from bpenb.report_page.markup import file_name, show_text
+from bpenb.report_page.markup import escape, file_name, show_text
 from bpenb.report_page.phases import training_phases
 from bpenb.report_page.sections import phases_section, ranks_section
 from bpenb.report_page.tokens import token_rows
@@ -96,7 +97,8 @@ def test_the_passage_is_the_text(page: Page) -> None:
 def test_special_tokens_and_the_pattern_are_shown(page: Page) -> None:
     about = page.all("section")[-1].text
     for name in tokenizer().special_tokens:
-        assert name in about
+        assert file_name(name) == escape(spell_bytes(name.encode()))
+        assert spell_bytes(name.encode()) in about
     assert "gpt2" in about and "16.0.0" in about and "cs336" in about
     assert page.all("h1")[0].text == NAME
 
@@ -138,7 +140,10 @@ def test_plots_are_named_and_have_tables(page: Page) -> None:
 # --- markup -----------------------------------------------------------------------------------------
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    | st.text(st.sampled_from("<>&\"'/!-ab;#\n\t\r\0\u202e"), max_size=20)
+)
 def test_shown_text_is_the_text(text: str) -> None:
     page = Page(f"<html>{show_text(text)}</html>")
     assert page.elements[0].text == text.replace("\0", "")
