@@ -111,5 +111,5 @@ def _check_target(target: Path, force: bool) -> None:
 
 def _check_no_input(target: Path, texts: Texts) -> None:
     for path, name in zip(texts.paths, texts.names, strict=True):
-        if target.exists() and target.samefile(path):
+        if isinstance(path, Path) and target.exists() and target.samefile(path):
             raise OutputError(f"{name} is both a text and the report; choose another name for the report")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bpenb._arrays import Int64Array
-from bpenb.corpus import resolve_sources
+from bpenb.corpus import InputPath, resolve_sources
 from bpenb.encoding import Tokenizer
 from bpenb.preparing import EncodeSettings
 from bpenb.preparing.documents import DocumentFinder
@@ -57,7 +56,7 @@ class Passage(NamedTuple):
 
 
 def take_passage(
-    tokenizer: Tokenizer, paths: Sequence[Path], settings: EncodeSettings, n_tokens: int
+    tokenizer: Tokenizer, paths: Sequence[InputPath], settings: EncodeSettings, n_tokens: int
 ) -> Passage:
     """Return the first tokens of texts, and those that complete the last character.
 

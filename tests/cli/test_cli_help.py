@@ -91,7 +91,7 @@ def test_the_examples_of_help_run(corpus: Path, tmp_path: Path) -> None:
             ["bash", "-c", shell + example], cwd=tmp_path, env=environment(), capture_output=True, text=True
         )
         assert ran.returncode == 0, (example, ran.stderr)
-    assert len(examples) == 9
+    assert len(examples) == 10
 
 
 def test_version(cli: Cli) -> None:
