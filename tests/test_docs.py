@@ -14,7 +14,7 @@ from bpenb_cli.main import run
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {  # how many examples there are: Python, shell
-    "training": (8, 9),
+    "training": (7, 8),
     "counts-and-sweeps": (5, 5),
     "other-libraries": (7, 3),
     "classic": (2, 2),

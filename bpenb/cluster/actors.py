@@ -7,6 +7,7 @@ it stood.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from bpenb.training import ShardLostError
 __all__ = ["DaskShards"]
 
 _LOOK = 2.0  # seconds between two looks whether the worker that is asked is still there
+_REACH = 2.0  # seconds to connect to a worker
 _WAIT = 60.0  # seconds for another worker to come when there is none
 
 
@@ -39,6 +41,7 @@ class DaskShards:
         self._places: list[str | None] = [None] * len(paths)
         self._futures: list[Any] = [None] * len(paths)
         self._actors: list[Any] = [None] * len(paths)
+        client.direct_to_workers = _can_reach(self.workers())  # else all goes by the scheduler: half as fast
         for shard in range(len(paths)):
             self._submit(shard)
         for shard in range(len(paths)):
@@ -115,3 +118,14 @@ class DaskShards:
     def _lost(self, shard: int, error: BaseException | None) -> ShardLostError:
         self._actors[shard] = None
         return ShardLostError(f"shard {shard} of {self._places[shard]}: {error}")
+
+
+def _can_reach(addresses: Sequence[str]) -> bool:
+    """Tell whether all workers take connections from here, as they do not from outside of some clusters."""
+    for address in addresses:
+        host, _, port = address.removeprefix("tcp://").rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH).close()
+        except (OSError, ValueError):
+            return False
+    return True

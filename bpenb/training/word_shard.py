@@ -12,11 +12,10 @@ import numpy.typing as npt
 from bpenb._arrays import N_BYTES, ByteArray, CountArray, IdArray, Int64Array, grown, offsets_from_lengths
 from bpenb.counting import Words
 from bpenb.training.at_work import NO_LIMIT, GivenMerges, LearningSettings, Training
-from bpenb.training.births import N_EVENTS, N_SLOTS
 from bpenb.training.index import distinct_pairs, find_first_pairs
 from bpenb.training.pair_lookup import PairLookup
 from bpenb.training.rounds import NO_KEYS, Answer, Round, ShardLostError
-from bpenb.training.shard_kernels import merge_in_shard, recount_in_shard, take_born
+from bpenb.training.shard_kernels import Born, merge_in_shard, recount_in_shard
 from bpenb.training.ties import SMALLEST_IDS
 from bpenb.training.words import (
     allocate_births,
@@ -29,15 +28,7 @@ from bpenb.training.words import (
 
 __all__ = ["WordShard"]
 
-
-class _Born:
-    """What the merges of a round brought forth: told already, and kept if it turns out to matter."""
-
-    def __init__(self) -> None:
-        self.keys: list[Int64Array] = [NO_KEYS]
-        self.counts: list[CountArray] = [NO_KEYS]
-        self.event_keys: list[Int64Array] = [NO_KEYS]
-        self.event_rows: list[IdArray] = [np.empty(0, dtype=np.int32)]
+_FIRST_BORN = 1024
 
 
 class WordShard:
@@ -70,7 +61,7 @@ class WordShard:
         self._pairs, _ = allocate_pairs(0, 0)
         self._lookup = PairLookup()
         self._n_postings = 0
-        self._born = _Born()
+        self._born = _nothing_born()
         self._append(found.keys, found.counts, lengths, found.posting_rows)
 
     def restore(self, merges: IdArray, keys: Int64Array) -> None:
@@ -93,13 +84,11 @@ class WordShard:
             raise ShardLostError(f"stands at id {self._n_ids}, not at {asked.first_new}")
         self._n_ids += asked.merges.shape[0]
         self._keep(asked.kept)
-        born = self._born = _Born()
-        for step, place in enumerate(self._lookup.find(asked.merges).tolist()):
-            if place >= 0:
-                self._merge(place, asked.first_new + step)
+        self._merge(self._lookup.find(asked.merges), asked.first_new)
         counts = np.empty(asked.recounts.shape[0], dtype=np.int64)
         recount_in_shard(self._words, self._pairs, self._lookup.find(asked.recounts), counts)
-        return Answer(np.concatenate(born.keys), np.concatenate(born.counts), counts)
+        n_born = int(self._born.used[0])
+        return Answer(self._born.keys[:n_born].copy(), self._born.counts[:n_born].copy(), counts)
 
     def n_tokens(self) -> int:
         """Return how many tokens the text of this shard has now."""
@@ -110,31 +99,40 @@ class WordShard:
         arrays = (*self._words[::2], *self._pairs, *self._births)
         return sum(array.nbytes for array in arrays) + self._lookup.n_array_bytes()
 
-    def _merge(self, place: int, new: int) -> None:
-        most = 2 * min(int(self._pairs.counts[place]), int(self._words.rows.shape[0]))
+    def _merge(self, places: IdArray, first_new: int) -> None:
+        """Merge pairs in their order; what they bring forth is in `_born` then."""
+        self._born.used[:] = 0
+        done = 0
+        while done < places.shape[0]:
+            state = (self._words, self._pairs, self._births)
+            done = int(merge_in_shard(*state, places, done, first_new, self._born))
+            if done < places.shape[0]:
+                self._make_room(2 * min(int(self._pairs.counts[places[done]]), self._words.rows.shape[0]))
+
+    def _make_room(self, most: int) -> None:
+        """Have room for so many more new pairs and events."""
         if self._births.event_slots.shape[0] < most:
-            room = (np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))
+            room = (np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32))  # nothing to keep
             self._births = self._births._replace(event_slots=room[0], event_rows=room[1])
-        merge_in_shard(self._words, self._pairs, self._births, place, new)
-        n_slots, n_events = int(self._births.used[N_SLOTS]), int(self._births.used[N_EVENTS])
-        keys, counts = np.empty(n_slots, dtype=np.int64), np.empty(n_slots, dtype=np.int64)
-        event_keys, event_rows = np.empty(n_events, dtype=np.int64), np.empty(n_events, dtype=np.int32)
-        take_born(self._births, new, keys, counts, event_keys, event_rows)
-        self._born.keys.append(keys)
-        self._born.counts.append(counts)
-        self._born.event_keys.append(event_keys)
-        self._born.event_rows.append(event_rows)
+        n_pairs, n_events = self._born.used.tolist()
+        self._born = self._born._replace(
+            keys=grown(self._born.keys, n_pairs + most),
+            counts=grown(self._born.counts, n_pairs + most),
+            event_keys=grown(self._born.event_keys, n_events + most),
+            event_rows=grown(self._born.event_rows, n_events + most),
+        )
 
     def _keep(self, kept: Int64Array) -> None:
         """Write the postings of those pairs that were born in the last round and may ever merge."""
         if not kept.shape[0]:
             return
-        keys, counts = np.concatenate(self._born.keys), np.concatenate(self._born.counts)
+        n_pairs, n_events = self._born.used.tolist()
+        keys, counts = self._born.keys[:n_pairs], self._born.counts[:n_pairs]
         is_kept = _are_among(kept, keys)
         keys, counts = keys[is_kept], counts[is_kept]
         ascending = np.argsort(keys)
         keys, counts = keys[ascending], counts[ascending]
-        event_keys, rows = np.concatenate(self._born.event_keys), np.concatenate(self._born.event_rows)
+        event_keys, rows = self._born.event_keys[:n_events], self._born.event_rows[:n_events]
         is_kept = _are_among(keys, event_keys)
         event_places = np.searchsorted(keys, event_keys[is_kept])
         rows = rows[is_kept][np.argsort(event_places, kind="stable")]
@@ -159,6 +157,11 @@ class WordShard:
             self._pairs = pairs = grown_pairs(pairs, n_pairs)
         if pairs.posting_rows.shape[0] < n_postings:
             self._pairs = pairs._replace(posting_rows=grown(pairs.posting_rows, n_postings))
+
+
+def _nothing_born() -> Born:
+    keys, rows = np.empty(_FIRST_BORN, dtype=np.int64), np.empty(_FIRST_BORN, dtype=np.int32)
+    return Born(keys, keys.copy(), keys.copy(), rows, np.zeros(2, dtype=np.int64))
 
 
 def _are_among(ascending: Int64Array, keys: Int64Array) -> npt.NDArray[np.bool_]:
