@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -25,9 +25,14 @@ def is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def classic_options(context: typer.Context, sizes: Sequence[int]) -> dict[str, Any] | None:
-    """Return what `bpenb.train_classic` takes for these options, or None for bytes; refuse what cannot be."""
-    given, steps = context.params, context.params["merges_per_step"]
+def classic_options(given: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any] | None:
+    """Return what `bpenb.train_classic` takes for these options, or None for bytes; refuse what cannot be.
+
+    Args:
+        given: the parameters of the command by name, its `context` among them.
+        sizes: of vocabs.
+    """
+    context, steps = given["context"], given["merges_per_step"]
     is_classic = given["alphabet"] is Alphabet.CHARACTERS
     _refuse(context, OF_BYTES if is_classic else (), "is for bytes; --alphabet characters has none")
     _refuse(context, () if is_classic else OF_CHARACTERS, "is for --alphabet characters")

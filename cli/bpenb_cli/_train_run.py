@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     from bpenb import WordCounts
     from bpenb.progress import ProgressCallback
 
-__all__ = ["at_work", "check_output", "train_all"]
+__all__ = ["at_work", "train_all"]
 
 OF_BYTES = ("vocab_options", "verify", "max_token_length", "engine")
 
 
 @contextmanager
-def at_work(given: Mapping[str, Any]) -> Iterator[ProgressCallback]:
-    """Show the progress of a training, and profile it if that was asked for; `given`: parameters by name."""
+def at_work(
+    given: Mapping[str, Any], n_sizes: int, characters: Mapping[str, Any] | None
+) -> Iterator[ProgressCallback]:
+    """Show the progress of a training, and profile it if that was asked for.
+
+    Args:
+        given: the parameters of the command, by name.
+        n_sizes: of vocabs.
+        characters: what is for characters alone, or None.
+    """
+    _check_output(given["output"], given["force"], n_sizes, characters)
     rooms: tuple[str, ...] = ("counting", "training")
     if given["verify"] or given["base"] is not None:  # they encode too
         rooms += ("encoding",)
@@ -32,7 +41,7 @@ def at_work(given: Mapping[str, Any]) -> Iterator[ProgressCallback]:
         yield show
 
 
-def check_output(output: Path, force: bool, n_sizes: int, characters: Mapping[str, Any] | None) -> None:
+def _check_output(output: Path, force: bool, n_sizes: int, characters: Mapping[str, Any] | None) -> None:
     """Refuse to write where something else is: now, not after an hour's work."""
     if characters is not None:
         from bpenb.classic import check_classic_folder

@@ -13,7 +13,7 @@ from bpenb_cli import _train_options as its
 from bpenb_cli import _vocab_options as vocab
 from bpenb_cli._classic_checks import classic_options
 from bpenb_cli._train_counts import ClusterArgument, prepare_source, takes_cluster, training_files
-from bpenb_cli._train_run import at_work, check_output, train_all
+from bpenb_cli._train_run import at_work, train_all
 from bpenb_cli._train_settings import training_settings
 
 __all__ = ["EXAMPLE", "train"]
@@ -68,13 +68,13 @@ def train(
     cluster: ClusterArgument = None,
 ) -> None:
     """Train a tokenizer on files of text or rows, and save it as a folder."""
+    given = dict(locals())
     sizes = its.parse_vocab_sizes(vocab_size, None if base else eval_files)
     specials = options.chosen_special_tokens(special_token, no_special_tokens)
-    files, characters = training_files(context, inputs, from_counts), classic_options(context, sizes)
+    files, characters = training_files(context, inputs, from_counts), classic_options(given, sizes)
     start = going.going_on(base, checkpoint, resume and not cluster, force, output, specials, len(sizes))
-    with at_work(context.params) as show:
-        settings = start | training_settings(context.params, characters, show)
-        check_output(output, force, len(sizes), characters)
+    with at_work(given, len(sizes), characters) as show:
+        settings = start | training_settings(given, characters, show)
         source, settings = prepare_source(files, from_counts, specials, pattern, settings, cluster, output)
         show_result = train_all(source, sizes, eval_files or [], settings, output, force, characters)
     show_result()
