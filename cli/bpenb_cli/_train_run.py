@@ -26,13 +26,7 @@ OF_BYTES = ("vocab_options", "verify", "max_token_length", "engine")
 def at_work(
     given: Mapping[str, Any], n_sizes: int, characters: Mapping[str, Any] | None
 ) -> Iterator[ProgressCallback]:
-    """Show the progress of a training, and profile it if that was asked for.
-
-    Args:
-        given: the parameters of the command, by name.
-        n_sizes: of vocabs.
-        characters: what is for characters alone, or None.
-    """
+    """Show the progress of a training, and profile it if that was asked for; `given`: parameters by name."""
     _check_output(given["output"], given["force"], n_sizes, characters)
     rooms: tuple[str, ...] = ("counting", "training")
     if given["verify"] or given["base"] is not None:  # they encode too
