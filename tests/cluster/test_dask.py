@@ -22,7 +22,7 @@ from bpenb.errors import BpenbError, InvalidUtf8Error, WorkerError
 from bpenb.progress import Progress, Reporter
 from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text, write_corpus
-from tests.cluster.running import LIMIT, Running, wait_for
+from tests.cluster.dask_processes import LIMIT, Running, wait_for
 from tests.corpus.writing import write_text
 
 from bpenb_cli.main import run as run_command

@@ -23,7 +23,7 @@ from bpenb.training import LearningOptions, Shards, byte_order, learn
 from bpenb.training.local_shards import LocalShards
 from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text
-from tests.cluster.running import Running
+from tests.cluster.dask_processes import Running
 
 
 @pytest.fixture(scope="module")
