@@ -5,7 +5,7 @@
 model.py      ClassicModel: characters, merges, tokens by id     training.py   train_classic
 words.py      from word counts to words of characters            tokenizer.py  ClassicTokenizer
 encoding.py   the driver of encoding, with its word cache        files.py      files to ids, ids to text
-folder.py     the folder it is saved as, and which files are such
+folder.py     the folder it is saved as
 codes.py      the codes of subword-nmt                           hf_json.py    tokenizer.json
 
 It learns and merges with the kernels of `bpenb.training` and `bpenb.encoding`. The byte-level path knows
@@ -13,7 +13,7 @@ nothing of it.
 """
 
 from bpenb.classic.files import StreamedText, decode_classic, encode_classic
-from bpenb.classic.folder import check_classic_folder, is_classic
+from bpenb.classic.folder import check_classic_folder
 from bpenb.classic.model import END_OF_WORD, UNKNOWN_TOKEN, ClassicModel
 from bpenb.classic.tokenizer import CLASSIC_KINDS, ClassicTokenizer, UnknownCharacters
 from bpenb.classic.training import train_classic
@@ -32,6 +32,5 @@ __all__ = [
     "classic_words",
     "decode_classic",
     "encode_classic",
-    "is_classic",
     "train_classic",
 ]

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import bpenb
-from bpenb.classic.codes import VERSION, codes_text, parse_codes, read_codes
+from bpenb.classic.codes import codes_text, parse_codes, read_codes
 from bpenb.classic.hf_json import classic_tokenizer_json
 from bpenb.classic.model import UNKNOWN_TOKEN, ClassicModel
 from bpenb.errors import BpenbError, FormatError
 from bpenb.formats import (
+    CLASSIC_FILES,
     CLASSIC_FORMAT,
+    SETTINGS,
     check_replaceable,
     checked_id,
     expect,
@@ -31,11 +33,9 @@ from bpenb.formats import (
     write_folder,
 )
 
-__all__ = ["check_classic_folder", "is_classic", "read_classic", "save_classic", "save_tokenizer_json"]
+__all__ = ["check_classic_folder", "read_classic", "save_classic", "save_tokenizer_json"]
 
-SETTINGS, CODES, TOKENIZER, REPORT = "bpenb.json", "codes.txt", "tokenizer.json", "report.json"
-_BYTE_LEVEL = ("tokenizer_config.json", "vocab.json", "merges.txt", "tokenizer.tiktoken", "token_bytes.npy")
-_FILES = (SETTINGS, CODES, TOKENIZER, REPORT, *_BYTE_LEVEL)  # a folder of either kind may be replaced
+CODES, TOKENIZER, REPORT = "codes.txt", "tokenizer.json", "report.json"
 FORMAT_VERSION = 1
 
 
@@ -45,7 +45,7 @@ def check_classic_folder(path: str | os.PathLike[str], force: bool = False) -> N
     Raises:
         OutputError: a file, or a folder of something else and no `force`.
     """
-    check_replaceable(Path(path), _FILES, SETTINGS, force)
+    check_replaceable(Path(path), CLASSIC_FILES, SETTINGS, force)
 
 
 def save_classic(
@@ -62,28 +62,12 @@ def save_classic(
     }
     if report is not None:
         files[REPORT] = (json.dumps(report, ensure_ascii=False, indent=2, default=str) + "\n").encode()
-    write_folder(Path(path), files, _FILES, SETTINGS, force)
+    write_folder(Path(path), files, CLASSIC_FILES, SETTINGS, force)
 
 
 def save_tokenizer_json(model: ClassicModel, path: str | os.PathLike[str], force: bool = False) -> None:
     """Write a folder with tokenizer.json alone; errors as of `save_classic`."""
     write_folder(Path(path), {TOKENIZER: classic_tokenizer_json(model)}, (), TOKENIZER, force)
-
-
-def is_classic(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path holds a tokenizer on characters: such a folder, or codes of subword-nmt."""
-    place = settled(Path(path), _FILES, SETTINGS)
-    if place.is_file() and place.name != SETTINGS:
-        with place.open("rb") as file:
-            return file.readline(len(VERSION) + 3).strip().startswith(b"#version:")
-    settings = place if place.name == SETTINGS else place / SETTINGS
-    if not settings.is_file():
-        return False
-    try:
-        found = read_json(settings)
-    except FormatError:
-        return False  # who reads it as the other kind says what is wrong
-    return isinstance(found, dict) and found.get("format") == CLASSIC_FORMAT
 
 
 def read_classic(path: str | os.PathLike[str]) -> ClassicModel:
@@ -92,7 +76,7 @@ def read_classic(path: str | os.PathLike[str]) -> ClassicModel:
     Raises:
         FormatError: neither, or files that are damaged or do not belong together.
     """
-    place = settled(Path(path), _FILES, SETTINGS)
+    place = settled(Path(path), CLASSIC_FILES, SETTINGS)
     if place.is_file() and place.name != SETTINGS:
         warnings.warn(
             f"{place}: codes hold no alphabet; characters that they do not merge become {UNKNOWN_TOKEN} "

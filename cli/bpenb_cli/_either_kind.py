@@ -22,10 +22,10 @@ __all__ = ["convert_classic", "decoded", "load_any", "open_run"]
 
 def load_any(path: Path) -> Tokenizer | ClassicTokenizer:
     """Return a tokenizer, on bytes or on characters."""
-    from bpenb import ClassicTokenizer, Tokenizer
-    from bpenb.classic import is_classic
+    import bpenb
+    from bpenb.formats import is_classic
 
-    return ClassicTokenizer.load(path) if is_classic(path) else Tokenizer.load(path)
+    return bpenb.ClassicTokenizer.load(path) if is_classic(path) else bpenb.Tokenizer.load(path)
 
 
 def decoded(
@@ -37,11 +37,12 @@ def decoded(
 ) -> Iterator[bytes | memoryview]:
     """Decode blocks of ids; characters are always UTF-8."""
     from bpenb import Tokenizer
-    from bpenb.classic import decode_classic
     from bpenb.dataset import decode_named_blocks
 
     if isinstance(tokenizer, Tokenizer):
         return decode_named_blocks(tokenizer, blocks, errors, name, reporter)
+    from bpenb.classic import decode_classic
+
     return decode_classic(tokenizer, blocks, name, reporter)
 
 
@@ -66,7 +67,7 @@ def open_run(
     show: ProgressCallback,
 ) -> EncodeRun | ClassicRun:
     """Return what `bpenb encode` is to do with a tokenizer."""
-    from bpenb.classic import is_classic
+    from bpenb.formats import is_classic
 
     if is_classic(tokenizer):
         return ClassicRun(context, tokenizer, inputs, settings, show)

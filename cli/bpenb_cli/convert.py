@@ -52,8 +52,7 @@ def convert(
     """Convert a tokenizer: what a kind of files cannot hold is refused, or said in a warning."""
     _messages.set_style(progress)
     kind = to or (ExportKind.GGUF if output.suffix == ".gguf" else ExportKind.BPENB)
-    from bpenb.classic import is_classic
-    from bpenb.formats import check_export, export_model, load_model
+    from bpenb.formats import check_export, export_model, is_classic, load_model
 
     if is_classic(source):
         return convert_classic(source, output, kind, pre or pattern, force)
