@@ -66,7 +66,7 @@ def learn_from_shards(
         last_count = int(coordinator.learned.merge_counts[n_merges - 1]) if n_merges else 0
         reporter.update(n_merges, count=last_count, pairs=int(cursor[N_PAIRS]))
     made = coordinator.made()
-    n_tokens_left = sum(coordinator.ask_all("n_tokens"))
+    n_tokens_left = sum(coordinator.ask_all("n_tokens", N_BYTES + made.merges.shape[0]))
     reporter.finish(made.merges.shape[0])
     return MergeResult(*made, byte_order, n_tokens_left, coordinator.counters())
 
@@ -102,12 +102,12 @@ class Coordinator:
         n_made = self._n_standing = int(self.learned.cursor[N_MERGES])
         self._kept = self._asked_merges = NO_KEYS
         self._open_pairs(NO_KEYS, NO_KEYS)  # what a shard that is built again has to list
-        keys, counts = sum_by_key(self.ask_all("first_pairs"))
+        keys, counts = sum_by_key(self.ask_all("first_pairs", N_BYTES + n_made))
         guess = guessed_floor(counts, self._limits.n_merges - n_made) if floor is None else floor
         self._limits = self._limits._replace(min_count=max(self._min_count, guess))
         is_kept = may_merge(self._tokens, self._limits, keys, counts)
         self._open_pairs(keys[is_kept], counts[is_kept])
-        self.ask_all("index", self._pairs.keys[: int(is_kept.sum())])
+        self.ask_all("index", self._pairs.keys[: int(is_kept.sum())], N_BYTES + n_made)
 
     def run_round(self) -> bool:
         """Run one round; returns False if there is nothing left to do."""

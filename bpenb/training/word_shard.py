@@ -48,21 +48,26 @@ class WordShard:
         self._words = pack_words(*words, byte_order)
         self._births = allocate_births(N_BYTES + n_merges, 1024)
         self._n_ids = N_BYTES  # with those of the merges made
-        self.index(NO_KEYS)
+        self._is_indexed = False
+        self._list_rows(NO_KEYS)
 
-    def first_pairs(self) -> tuple[Int64Array, CountArray]:
-        """Return the distinct pairs there are now, ascending, and how often each occurs."""
+    def first_pairs(self, n_ids: int) -> tuple[Int64Array, CountArray]:
+        """Return the distinct pairs there are now, ascending, and how often each occurs.
+
+        Args:
+            n_ids: that there are, with those of the merges made.
+
+        Raises:
+            ShardLostError: as of `run`.
+        """
+        self._check_standing(n_ids)
         return distinct_pairs(self._words)
 
-    def index(self, keys: Int64Array) -> None:
-        """List the rows that hold these pairs (ascending), and forget all others."""
-        found = find_first_pairs(self._words, 1, lambda some, counts: np.isin(some, keys))
-        lengths = np.diff(found.posting_offsets)
-        self._pairs, _ = allocate_pairs(0, 0)
-        self._lookup = PairLookup()
-        self._n_postings = 0
-        self._born = _nothing_born()
-        self._append(found.keys, found.counts, lengths, found.posting_rows)
+    def index(self, keys: Int64Array, n_ids: int) -> None:
+        """List the rows that hold these pairs (ascending), and forget all others; else as `first_pairs`."""
+        self._check_standing(n_ids)
+        self._list_rows(keys)
+        self._is_indexed = True
 
     def restore(self, merges: IdArray, keys: Int64Array) -> None:
         """Make merges that were made before this shard was built again, and list rows of these pairs."""
@@ -71,7 +76,7 @@ class WordShard:
         given = GivenMerges(merges, np.zeros(n_merges, dtype=np.int64))
         Training(self._words, byte_tokens(self._byte_order, n_merges), settings).replay(given)
         self._n_ids = N_BYTES + n_merges
-        self.index(keys)
+        self.index(keys, self._n_ids)
 
     def run(self, asked: Round) -> Answer:
         """Do a round; see `Round`.
@@ -80,8 +85,9 @@ class WordShard:
             ShardLostError: this shard does not stand where the round begins: it was built again by
                 somebody who knew nothing of merges.
         """
-        if asked.first_new != self._n_ids:
-            raise ShardLostError(f"stands at id {self._n_ids}, not at {asked.first_new}")
+        self._check_standing(asked.first_new)
+        if not self._is_indexed:
+            raise ShardLostError("knows of no pairs")
         self._n_ids += asked.merges.shape[0]
         self._keep(asked.kept)
         self._merge(self._lookup.find(asked.merges), asked.first_new)
@@ -90,14 +96,28 @@ class WordShard:
         n_born = int(self._born.used[0])
         return Answer(self._born.keys[:n_born].copy(), self._born.counts[:n_born].copy(), counts)
 
-    def n_tokens(self) -> int:
-        """Return how many tokens the text of this shard has now."""
+    def n_tokens(self, n_ids: int) -> int:
+        """Return how many tokens the text of this shard has now; else as `first_pairs`."""
+        self._check_standing(n_ids)
         return int((row_lengths(self._words) * self._words.counts[self._words.places]).sum())
 
     def n_array_bytes(self) -> int:
         """Return what the arrays of this shard take, in bytes."""
         arrays = (*self._words[::2], *self._pairs, *self._births)
         return sum(array.nbytes for array in arrays) + self._lookup.n_array_bytes()
+
+    def _check_standing(self, n_ids: int) -> None:
+        if n_ids != self._n_ids:
+            raise ShardLostError(f"stands at id {self._n_ids}, not at {n_ids}")
+
+    def _list_rows(self, keys: Int64Array) -> None:
+        found = find_first_pairs(self._words, 1, lambda some, counts: np.isin(some, keys))
+        lengths = np.diff(found.posting_offsets)
+        self._pairs, _ = allocate_pairs(0, 0)
+        self._lookup = PairLookup()
+        self._n_postings = 0
+        self._born = _nothing_born()
+        self._append(found.keys, found.counts, lengths, found.posting_rows)
 
     def _merge(self, places: IdArray, first_new: int) -> None:
         """Merge pairs in their order; what they bring forth is in `_born` then."""

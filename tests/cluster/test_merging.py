@@ -59,7 +59,7 @@ class Here:
     def hold(self, paths: Sequence[Path], order: ByteArray, n_merges: int) -> AbstractContextManager[Shards]:
         self.paths = list(paths)
         words = [WordCounts.load(path) for path in paths]
-        assert merging.build_shard(str(paths[0]), order, n_merges).first_pairs()[0].shape[0] > 0
+        assert merging.build_shard(str(paths[0]), order, n_merges).first_pairs(256)[0].shape[0] > 0
         held = [(some.word_bytes, some.word_offsets, some.word_counts) for some in words]
         return nullcontext(LocalShards(held, order, n_merges))
 

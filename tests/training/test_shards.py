@@ -205,6 +205,22 @@ def test_a_lost_shard_is_built_again(
         assert_same(learned(shards, **options), expected)
 
 
+@pytest.mark.parametrize("rare", [0.005, 20.0])
+def test_a_shard_that_others_build_again_is_noticed(rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine may start a worker again on its own: its shard knows no merges then, and nobody says so."""
+    monkeypatch.setattr(at_work, "RARE", rare)
+    words = random_words(60, 6)
+    hands = deal(words, 2, 1)
+    expected = learn(WordCounts.from_dict(words), LearningOptions(N_MERGES))
+    calls = note_calls(shards := shards_of(hands))
+    learned(shards)
+    assert calls.count("first_pairs") >= 2 and calls[-1] == "n_tokens"
+    for at in range(1, len(calls) + 1):
+        shards = shards_of(hands)
+        note_calls(shards, lambda number, shard, _, at=at: shards.open(shard) if number == at else None)
+        assert_same(learned(shards), expected)
+
+
 def test_shards_that_are_lost_after_a_round_was_done() -> None:
     """The answer is lost with the shard: it has to do the round again, from where it stood before it."""
     words = random_words(200, 6)
