@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bpenb._memory import format_memory
-from bpenb.cluster.partial_file import open_partial
+from bpenb.cluster.partial_file import check_plan, open_partial
 from bpenb.cluster.plan import CountPlan, plan_counting
 from bpenb.cluster.summing import sum_up
 from bpenb.cluster.tasks import CountTask, Done, Job, MergeTask, Stated, Task
@@ -149,9 +149,11 @@ def join_partitions(folder: Path, plan: CountPlan, nothing: WordCounts) -> WordC
         nothing: counts without words that were made so.
 
     Raises:
-        CountsError: a partition is missing or damaged.
+        CountsError: a partition is missing, damaged, or of another plan.
     """
-    parts = [open_partial(folder / name).partition(number) for number, name in enumerate(plan.results())]
+    partials = [open_partial(folder / name) for name in plan.results()]
+    check_plan(partials, plan.name)
+    parts = [partial.partition(number) for number, partial in enumerate(partials)]
     n_words, n_bytes = sum(part.n_words for part in parts), sum(part.n_bytes for part in parts)
     word_bytes = np.empty(n_bytes, dtype=np.uint8)
     word_offsets = np.zeros(n_words + 1, dtype=np.int64)

@@ -29,7 +29,7 @@ from bpenb._atomic import atomic_write
 from bpenb.counting import Words
 from bpenb.errors import CountsError
 
-__all__ = ["Partial", "PartialWriter", "Partition", "open_partial", "write_partial"]
+__all__ = ["Partial", "PartialWriter", "Partition", "check_plan", "open_partial", "write_partial"]
 
 _MAGIC = b"bpenbPC1"
 _TAIL = 16
@@ -194,6 +194,20 @@ def open_partial(path: Path) -> Partial:
         return Partial(path, told["plan"], (first, last), told["report"], places)
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(path, str(error)) from error
+
+
+def check_plan(partials: Iterable[Partial], plan: str) -> None:
+    """Refuse files that belong to another plan than the one of that name.
+
+    Raises:
+        CountsError: one does.
+    """
+    for partial in partials:
+        if partial.plan != plan:
+            raise CountsError(
+                f"{partial.path}: belongs to another plan; remove this file, and resume (resume=True, "
+                "--resume): it is made again"
+            )
 
 
 @contextmanager

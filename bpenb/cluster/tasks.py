@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import bpenb
 from bpenb._memory import LEAST_MEMORY, format_memory, peak_rss_bytes, release_free_memory, rss_bytes
-from bpenb.cluster.partial_file import open_partial, write_partial
+from bpenb.cluster.partial_file import Partial, check_plan, open_partial, write_partial
 from bpenb.cluster.partitions import partitions_of, words_of_partition
 from bpenb.cluster.plan import Merge
 from bpenb.cluster.work_folder import PLAN
@@ -32,7 +32,7 @@ from bpenb.counting import (
     merge_blocks,
     settle_shard,
 )
-from bpenb.errors import BpenbError, CountsError, OutputError, WorkerError
+from bpenb.errors import BpenbError, OutputError, WorkerError
 from bpenb.progress import Progress, Reporter
 
 __all__ = ["CountTask", "Done", "Job", "MergeTask", "Stated", "Task", "perform", "task_memory"]
@@ -141,8 +141,8 @@ def _check_place(job: Job, stated: Stated) -> None:
 def _count(task: CountTask, stated: Stated, report: Callable[[int], None]) -> dict[str, Any]:
     """Count a shard; returns what there is to tell of it."""
     job, path = task.job, task.job.folder / task.output
-    if path.exists():
-        return open_partial(path).report
+    if (earlier := _made_for(path, job.plan)) is not None:
+        return earlier.report
     with _memory_of(stated) as (budget, base):
         sources = settle_shard(task.parts, job.settings, job.mixture)
         result = count_sources(
@@ -162,6 +162,17 @@ def _count(task: CountTask, stated: Stated, report: Callable[[int], None]) -> di
     return told
 
 
+def _made_for(path: Path, plan: str) -> Partial | None:
+    """Return a file that is there, and complete; one of another plan is in the way, and is replaced.
+
+    It came late: a task that the scheduler had given up was not over when the folder was begun anew.
+    """
+    if not path.exists():
+        return None
+    partial = open_partial(path)
+    return partial if partial.plan == plan else None
+
+
 def _weights(result: CountResult) -> list[tuple[int, int]]:
     """Return (weight, bytes of text) for each weight."""
     weights = (result.mixture or {}).get("weights", [{"weight": 1, "text_bytes": result.n_bytes}])
@@ -172,12 +183,10 @@ def _merge(task: MergeTask, stated: Stated) -> dict[str, Any]:
     """Merge one partition of some files."""
     merge, folder = task.merge, task.job.folder
     path = folder / merge.output
-    if path.exists():
+    if _made_for(path, task.job.plan) is not None:
         return {}
     partials = [open_partial(folder / name) for name in merge.inputs]
-    for partial in partials:
-        if partial.plan != task.job.plan:
-            raise CountsError(f"{partial.path}: belongs to another plan; remove this file, and resume")
+    check_plan(partials, task.job.plan)
     with _memory_of(stated) as (budget, base):
         memory = _MOST_MERGING if budget is None else min(_MOST_MERGING, (budget - base) // 2)
         block_bytes = max(_LEAST_BLOCK, memory // _PER_BLOCK_BYTE // len(partials))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import bpenb
 import pytest
-from bpenb.cluster import ClusterResult, count_with
+from bpenb.cluster import ClusterResult, Event, Task, count_with
 from bpenb.corpus import InputOptions, Mixture
 from bpenb.counting import CountSettings, count_files
 from bpenb.errors import CorpusError, CountsError, InvalidUtf8Error, OutputError, WorkerError
@@ -131,6 +133,55 @@ def test_a_partial_that_is_damaged_is_counted_again(corpus: Path, tmp_path: Path
         count(corpus, work, resume=True)
     changed.unlink()
     assert count(corpus, work, resume=True).result.counts.equals(whole)
+
+
+class LateEngine(HereEngine):
+    """When so many tasks are done, files of another plan arrive: of tasks that were given up, and were not over.
+
+    Args:
+        late: where those files are.
+        work: the work folder.
+        after: tasks that are done then.
+        overwrite: whether they replace what is there.
+    """
+
+    def __init__(self, late: Path, work: Path, after: int, *, overwrite: bool) -> None:
+        super().__init__()
+        self.late, self.work, self.after, self.overwrite = late, work, after, overwrite
+
+    def run(self, tasks: Sequence[Task]) -> Generator[Event, None, None]:
+        for event in super().run(tasks):
+            if self.performed == self.after:
+                for path in self.late.glob("*/*"):
+                    place = self.work / path.relative_to(self.late)
+                    if self.overwrite or not place.exists():
+                        shutil.copyfile(path, place)
+                self.after = -1
+            yield event
+
+
+@pytest.mark.parametrize("shard_bytes", [2_000, 100_000_000])
+def test_files_of_another_plan_that_come_late_are_never_taken(
+    shard_bytes: int, corpus: Path, tmp_path: Path
+) -> None:
+    text, late, work = corpus / "corpus.txt", tmp_path / "late", tmp_path / "work"
+    count(text, late, how=settings("cl100k"), shard_bytes=shard_bytes)
+    all_of_it = HereEngine()
+    count(text, work, all_of_it, shard_bytes=shard_bytes)
+    for after in {1, all_of_it.performed - 1, all_of_it.performed} - {0}:
+        engine = LateEngine(late, work, after, overwrite=True)
+        with pytest.raises(CountsError, match="belongs to another plan; remove this file, and resume"):
+            count(text, work, engine, shard_bytes=shard_bytes, force=True)
+
+
+def test_files_of_another_plan_that_come_before_their_tasks_are_replaced(
+    corpus: Path, tmp_path: Path
+) -> None:
+    text, late, work = corpus / "corpus.txt", tmp_path / "late", tmp_path / "work"
+    count(text, late, how=settings("cl100k"))
+    shutil.rmtree(late / "merges")
+    done = count(text, work, LateEngine(late, work, 1, overwrite=False))
+    assert done.result.counts.equals(count_files(text, settings()).counts)
 
 
 def test_another_corpus_or_pattern_is_not_gone_on_with(corpus: Path, tmp_path: Path) -> None:
