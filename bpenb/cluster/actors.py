@@ -18,8 +18,9 @@ from bpenb.cluster.merging import build_shard
 from bpenb.errors import BpenbError, WorkerError
 from bpenb.training import ShardLostError
 
-__all__ = ["DaskShards"]
+__all__ = ["GONE", "DaskShards", "workers_of"]
 
+GONE = "the scheduler went away; its log tells why"
 _LOOK = 2.0  # seconds between two looks whether the worker that is asked is still there
 _REACH = 2.0  # seconds to connect to a worker
 _WAIT = 60.0  # seconds for another worker to come when there is none
@@ -80,7 +81,7 @@ class DaskShards:
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers that there are now."""
-        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+        return list(workers_of(self._client))
 
     def _submit(self, shard: int) -> None:
         patience = time.monotonic() + _WAIT
@@ -114,10 +115,27 @@ class DaskShards:
                 if isinstance(error, BpenbError) or getattr(error, "filename", None):
                     raise
                 raise self._lost(shard, error) from error
+            except KeyError as error:  # a worker that was started again under its address knows of no actor
+                if error.args != (self._futures[shard].key,):
+                    raise
+                raise self._lost(shard, error) from error
 
     def _lost(self, shard: int, error: BaseException | None) -> ShardLostError:
         self._actors[shard] = None
         return ShardLostError(f"shard {shard} of {self._places[shard]}: {error}")
+
+
+def workers_of(client: Any) -> dict[str, Any]:
+    """Return what the scheduler tells of the workers that there are now, by address.
+
+    Raises:
+        WorkerError: it is gone.
+    """
+    try:
+        workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    except (OSError, KeyError) as error:  # a client without a scheduler tells nothing
+        raise WorkerError(GONE) from error
+    return workers
 
 
 def _can_reach(addresses: Sequence[str]) -> bool:

@@ -1,10 +1,12 @@
 """Learning merges on a cluster: words are dealt out to files, a worker holds each, and here is decided.
 
-WordCounts → words-0001.npz … → a `WordShard` in each worker ⇄ the coordinator of the training room → merges
+WordCounts → words-…/0001.npz … → a `WordShard` in each worker ⇄ the coordinator of the training room → merges
 """
 
 from __future__ import annotations
 
+import secrets
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -59,7 +61,7 @@ def deal_words(counts: WordCounts, n_shards: int, folder: Path) -> list[Path]:
     Raises:
         OutputError: the folder cannot be written.
     """
-    paths = [folder / f"words-{shard:04d}.npz" for shard in range(1, n_shards + 1)]
+    paths = [folder / f"{shard:04d}.npz" for shard in range(1, n_shards + 1)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for shard, path in enumerate(paths):
@@ -121,8 +123,9 @@ def learn_with(
         if not workers:
             raise WorkerError("the scheduler has no worker; start some, and wait until they are there")
         _check_memory(counts, workers)
-        paths = deal_words(counts, len(workers), work_folder.absolute())
+        folder = work_folder.absolute() / f"words-{secrets.token_hex(4)}"  # of this training alone
         try:
+            paths = deal_words(counts, len(workers), folder)
             with engine.hold(paths, byte_order, options.n_merges) as shards:
                 return learn_shared(shards, options, byte_order, reporter)
         except ShardLostError as error:
@@ -130,8 +133,7 @@ def learn_with(
                 f"{error}; the logs of the workers tell why: mostly, they have less memory than they state"
             ) from error
         finally:
-            for path in paths:
-                path.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
             with suppress(OSError):  # somebody else's files
                 work_folder.rmdir()
 

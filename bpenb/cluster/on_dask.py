@@ -20,7 +20,7 @@ from typing import Any
 
 from bpenb._arrays import ByteArray
 from bpenb._workers import resolve_workers
-from bpenb.cluster.actors import DaskShards
+from bpenb.cluster.actors import GONE, DaskShards, workers_of
 from bpenb.cluster.door import Event
 from bpenb.cluster.settings import Cluster
 from bpenb.cluster.tasks import Done, Stated, Task, perform
@@ -32,7 +32,6 @@ _PATIENCE = 8  # seconds until a scheduler that does not answer is away
 _TICK = 0.2  # seconds between two looks at the progress
 _TELLING = 1.0  # seconds between two reports of a running task
 _FIRST_TELLING = 0.2  # seconds until the first: most tasks are over by then
-_GONE = "the scheduler went away"
 _NOTHING = Done({}, None, 0)
 
 
@@ -115,8 +114,8 @@ class DaskEngine:
 
     def workers(self) -> list[Stated]:
         """Return the workers that there are now."""
-        known = self._client.scheduler_info(n_workers=-1)["workers"]
-        return [Stated(name, one["memory_limit"] or None, one["nthreads"]) for name, one in known.items()]
+        known = workers_of(self._client).items()
+        return [Stated(name, one["memory_limit"] or None, one["nthreads"]) for name, one in known]
 
     def hold(self, paths: Sequence[Path], byte_order: ByteArray, n_merges: int) -> DaskShards:
         """Hold shards of words in the workers, as `Holders` has it."""
@@ -162,7 +161,7 @@ class DaskEngine:
                 n_running_bytes = sum(n for number, n in list(told.items()) if number in still)
                 yield Event(ended_number, done, n_running_bytes, n_workers)
         except (OSError, CancelledError) as error:
-            raise WorkerError(_GONE) from error
+            raise WorkerError(GONE) from error
         finally:
             if self._client.status == "running":
                 self._client.unsubscribe_topic(topic)
@@ -186,7 +185,7 @@ class DaskEngine:
                     "mostly, they were given more memory than there is"
                 )
             raise WorkerError(f"a worker could not do its task: {type(error).__name__}: {error}")
-        raise WorkerError(_GONE)
+        raise WorkerError(GONE)
 
 
 def _perform(task: Task, number: int, topic: str) -> Done:

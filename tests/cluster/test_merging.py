@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import bpenb
@@ -19,7 +20,7 @@ from bpenb._arrays import ByteArray
 from bpenb.cluster import Stated, merging
 from bpenb.errors import BpenbError, OutputError, TrainingError, WorkerError
 from bpenb.progress import Progress, Reporter
-from bpenb.training import LearningOptions, Shards, byte_order, learn
+from bpenb.training import LearningOptions, ShardLostError, Shards, byte_order, learn
 from bpenb.training.local_shards import LocalShards
 from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text
@@ -79,9 +80,27 @@ def test_each_worker_holds_a_shard(counts: WordCounts, tmp_path: Path) -> None:
 
 
 def test_files_of_others_stay_in_the_work_folder(counts: WordCounts, tmp_path: Path) -> None:
-    (tmp_path / "mine").touch()
+    for name in ("mine", "0001.npz", "words-0001.npz"):
+        (tmp_path / name).write_bytes(b"mine")
     learn_here(Here([None]), counts, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("mine", "0001.npz", "words-0001.npz"), b"mine"
+    )
+
+
+def test_nothing_stays_of_words_that_were_not_all_dealt_out(
+    counts: WordCounts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(counts: WordCounts, path: Path) -> None:
+        save(counts, path)
+        if path.name == "0002.npz":
+            raise KeyboardInterrupt
+
+    save = WordCounts.save
+    monkeypatch.setattr(WordCounts, "save", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        learn_here(Here([None, None, None]), counts, tmp_path / "work")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_words_that_do_not_fit(counts: WordCounts, tmp_path: Path) -> None:
@@ -172,6 +191,41 @@ def test_all_workers_are_gone(
     assert not (tmp_path / "work").exists()
 
 
+def test_the_scheduler_goes_away(
+    counts: WordCounts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(Reporter, "INTERVAL", 0.0)
+    own = Running(tmp_path)
+    request.addfinalizer(own.end)
+    own.add_worker()
+    cluster = Cluster(own.address, work_folder=tmp_path / "work")
+    with (
+        noticing(own.end, 200) as show,
+        pytest.raises(WorkerError, match="the scheduler went away; its log tells why"),
+    ):
+        bpenb.train_from_counts(counts, vocab_size=1500, cluster=cluster, progress=show)
+    assert not (tmp_path / "work").exists()
+
+
+def test_an_actor_that_its_worker_does_not_know_is_lost() -> None:
+    """A worker that was started again under its old address answers so, before the actor is there again."""
+    from bpenb.cluster.actors import DaskShards
+
+    class Answer:
+        def __init__(self, error: Exception) -> None:
+            self.error = error
+
+        def result(self, timeout: float) -> None:
+            raise self.error
+
+    shards = DaskShards.__new__(DaskShards)
+    shards._actors, shards._places, shards._futures = [1], ["tcp://a:1"], [SimpleNamespace(key="key of it")]
+    with pytest.raises(ShardLostError, match="shard 0 of tcp://a:1"):
+        shards._wait(0, "tcp://a:1", Answer(KeyError("key of it")))
+    with pytest.raises(KeyError, match="another"):
+        shards._wait(0, "tcp://a:1", Answer(KeyError("another")))
+
+
 def test_a_damaged_file_of_words_is_told_by_name(
     counts: WordCounts, running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +237,7 @@ def test_a_damaged_file_of_words_is_told_by_name(
     deal_words = merging.deal_words
     monkeypatch.setattr(merging, "deal_words", deal_and_damage)
     cluster = Cluster(running.address, work_folder=tmp_path / "work")
-    with pytest.raises(BpenbError, match=r"words-0002\.npz"):
+    with pytest.raises(BpenbError, match=r"words-\w+.0002\.npz"):
         bpenb.train_from_counts(counts, vocab_size=300, cluster=cluster)
 
 
