@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from bpenb._remote import is_remote, shown_name
 from bpenb._workers import resolve_workers
 from bpenb.errors import BpenbError
 
@@ -24,7 +25,7 @@ class Cluster:
         resume: go on from the partial counts of an earlier run, if there are any.
 
     Raises:
-        BpenbError: none of the three, or several; fewer than one worker.
+        BpenbError: none of the three, or several; fewer than one worker; a work folder that is a URL.
         TypeError: a number of workers that is no int.
 
     Example:
@@ -48,6 +49,12 @@ class Cluster:
             )
         if self.local_workers is not None:
             resolve_workers(self.local_workers)
+        folder = os.fspath(self.work_folder or "")
+        if is_remote(folder) or is_remote(folder.replace(":/", "://", 1)):  # a Path keeps one slash
+            raise BpenbError(
+                f"{shown_name(folder)}: a work folder is a path, on storage that all workers see under it, "
+                "and no URL (Cluster(work_folder=…), --work-folder)"
+            )
 
     @property
     def where(self) -> str:

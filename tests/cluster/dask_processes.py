@@ -28,15 +28,25 @@ def wait_for(happened: Callable[[], Any], what: str, seconds: float = 120) -> No
 
 
 class Running:
-    """A scheduler, and workers that come and go."""
+    """A scheduler, and workers that come and go; at the end of the block none is left, whatever happened."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "scheduler.json"
         self._processes = [
             start("scheduler", "--scheduler-file", str(self.file), "--port", "0", "--no-dashboard")
         ]
-        wait_for(lambda: self.file.exists() and self.file.read_bytes().endswith(b"}"), "the scheduler")
+        try:
+            wait_for(lambda: self.file.exists() and self.file.read_bytes().endswith(b"}"), "the scheduler")
+        except BaseException:
+            self.end()
+            raise
         self.address = json.loads(self.file.read_bytes())["address"]
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.end()
 
     def add_worker(self, n_threads: int = 1, memory: int = LIMIT) -> subprocess.Popen[bytes]:
         """Start a worker, and wait until the scheduler knows it."""

@@ -24,6 +24,7 @@ from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text, write_corpus
 from tests.cluster.dask_processes import LIMIT, Running, wait_for
 from tests.corpus.writing import write_text
+from tests.serving import serving
 
 from bpenb_cli.main import run as run_command
 
@@ -36,11 +37,10 @@ FINE = Workforce(task_bytes=6_000)
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A scheduler with two workers, one of which runs two tasks at once."""
-    found = Running(tmp_path_factory.mktemp("scheduler"))
-    found.add_worker()
-    found.add_worker(2)
-    yield found
-    found.end()
+    with Running(tmp_path_factory.mktemp("scheduler")) as found:
+        found.add_worker()
+        found.add_worker(2)
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,23 @@ def test_counts_are_byte_for_byte_those_of_one_machine(
         assert report["cluster"]["workers"] == 2 and report["cluster"]["shards"] > 5
         assert report["text_bytes"] > 50_000
         assert 50_000_000 < report["cluster"]["worker_peak_memory_bytes"] < LIMIT
+    assert [path.name for path in tmp_path.iterdir()] == ["counts.npz"]
+
+
+def test_remote_files_are_counted_as_those_on_the_disk(
+    running: Running, corpus: Path, counted: bytes, tmp_path: Path
+) -> None:
+    """Workers ask the server themselves, each for its ranges, groups of rows among them."""
+    pytest.importorskip("aiohttp")
+    files = {f"/{path.name}": path.read_bytes() for path in sorted(corpus.iterdir())}
+    output = tmp_path / "counts.npz"
+    with serving(files) as site:
+        urls = [site.url(name) for name in files]
+        for cluster in (Cluster(running.address), Cluster(local_workers=2)):
+            report = bpenb.count_to_file(urls, output, cluster=cluster, workers=SMALL)
+            assert output.read_bytes() == counted and report["cluster"]["shards"] > 5
+        asked = {name for _, name, part in site.requests if part is not None}
+        assert asked == set(files)
     assert [path.name for path in tmp_path.iterdir()] == ["counts.npz"]
 
 
@@ -159,7 +176,7 @@ def test_a_scheduler_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         started = time.monotonic()
         with pytest.raises(WorkerError, match=told):
             bpenb.count_to_file(path, tmp_path / "counts.npz", cluster=cluster)
-        assert time.monotonic() - started < 30  # 8 s on a quiet machine
+        assert time.monotonic() - started < 120  # 8 s on a quiet machine
         monkeypatch.setattr(on_dask, "_PATIENCE", 0.5)
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(WorkerError, match=r"broken\.json: is no file of a scheduler"):
@@ -169,8 +186,11 @@ def test_a_scheduler_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.glob("counts*"))
 
 
-def test_a_scheduler_that_goes_away(corpus: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_goes_away(
+    corpus: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     own = Running(tmp_path)
+    request.addfinalizer(own.end)
     own.add_worker()
     work = tmp_path / "work"
 
@@ -186,8 +206,11 @@ def test_a_scheduler_that_goes_away(corpus: Path, tmp_path: Path) -> None:
     assert any("--resume" in note for note in told.value.__notes__)
 
 
-def test_workers_that_come_later(corpus: Path, counted: bytes, tmp_path: Path) -> None:
+def test_workers_that_come_later(
+    corpus: Path, counted: bytes, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     own = Running(tmp_path)
+    request.addfinalizer(own.end)
     output, told = tmp_path / "counts.npz", []
 
     def come() -> None:
@@ -199,16 +222,18 @@ def test_workers_that_come_later(corpus: Path, counted: bytes, tmp_path: Path) -
     cluster = Cluster(own.address)
     bpenb.count_to_file(corpus, output, cluster=cluster, workers=SMALL, progress=told.append)
     coming.join()
-    own.end()
     assert output.read_bytes() == counted
     plan = next(progress for progress in told if progress.phase == "plan" and progress.finished)
     assert plan.details["workers"] == 0 and "memory_per_worker" not in plan.details
 
 
-def test_memory_stays_below_what_the_worker_states(tmp_path: Path) -> None:
+def test_memory_stays_below_what_the_worker_states(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Words that need far more than the worker may hold: they are counted, and it is not exceeded."""
     limit = 480_000_000
     own = Running(tmp_path)
+    request.addfinalizer(own.end)
     own.add_worker(1, limit)
     path = tmp_path / "many.txt"
     with path.open("w") as file:
@@ -217,7 +242,6 @@ def test_memory_stays_below_what_the_worker_states(tmp_path: Path) -> None:
     output = tmp_path / "counts.npz"
     workers = Workforce(task_bytes=1 << 30)
     report = bpenb.count_to_file(path, output, cluster=Cluster(own.address), workers=workers)
-    own.end()
     assert report["words"] == 1_500_000
     assert report["cluster"]["worker_peak_memory_bytes"] < limit
 
@@ -252,12 +276,13 @@ def test_bpenb_count_and_train_on_local_workers(corpus: Path, counted: bytes, tm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
 def test_ctrl_c_leaves_what_is_complete_and_says_how_to_go_on(
-    corpus: Path, counted: bytes, tmp_path: Path
+    corpus: Path, counted: bytes, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     line = ("count", corpus, "--local-cluster", "2", "--chunk-size", "6000", "-o", "counts.npz")
     process = subprocess.Popen(
         command(*line), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, start_new_session=True
     )
+    request.addfinalizer(process.kill)  # if it did not end by itself
     shards = tmp_path / "counts.npz.work" / "shards"
     wait_for(lambda: shards.exists() and any(shards.iterdir()), "a shard")
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
@@ -282,6 +307,7 @@ def test_ctrl_c_leaves_what_is_complete_and_says_how_to_go_on(
         ("count a.txt --local-cluster 2 --max-memory 1GB", 1, "workers, pool and max_memory"),
         ("count a.txt --resume", 2, "--resume is for --scheduler"),
         ("count a.txt --work-folder w", 2, "--work-folder is for"),
+        ("count a.txt --local-cluster 2 --work-folder s3://b/w", 1, "a work folder is a path"),
         ("train a.txt --local-cluster 2 --checkpoint c", 2, "--checkpoint and a cluster"),
         ("train a.txt --resume", 2, "--resume needs --checkpoint"),
     ],
@@ -307,6 +333,10 @@ def test_from_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         Cluster()
     with pytest.raises(BpenbError, match=r"needs a work folder: Cluster\(…, work_folder=…\)"):
         bpenb.count_words(path, cluster=Cluster(local_workers=1))
+    for folder in ("s3://key:secret@bucket/work", Path("s3://bucket/work")):
+        with pytest.raises(BpenbError, match=r"s3:/+bucket/work: a work folder is a path") as told:
+            Cluster(local_workers=1, work_folder=folder)
+        assert "secret" not in str(told.value)
     with pytest.raises(TypeError, match="cluster must be a Cluster, not str"):
         bpenb.count_words(path, cluster="tcp://a:1")  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -121,11 +121,10 @@ pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    found = Running(tmp_path_factory.mktemp("scheduler"))
-    for _ in range(2):
-        found.add_worker()
-    yield found
-    found.end()
+    with Running(tmp_path_factory.mktemp("scheduler")) as found:
+        for _ in range(2):
+            found.add_worker()
+        yield found
 
 
 def assert_same(here: Tokenizer, alone: Tokenizer) -> None:
