@@ -186,9 +186,7 @@ def test_a_scheduler_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.glob("counts*"))
 
 
-def test_a_scheduler_that_goes_away(
-    corpus: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_scheduler_that_goes_away(corpus: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     own = Running(tmp_path)
     request.addfinalizer(own.end)
     own.add_worker()
@@ -227,9 +225,7 @@ def test_workers_that_come_later(
     assert plan.details["workers"] == 0 and "memory_per_worker" not in plan.details
 
 
-def test_memory_stays_below_what_the_worker_states(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_memory_stays_below_what_the_worker_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Words that need far more than the worker may hold: they are counted, and it is not exceeded."""
     limit = 480_000_000
     own = Running(tmp_path)

@@ -136,7 +136,7 @@ def test_a_partial_that_is_damaged_is_counted_again(corpus: Path, tmp_path: Path
 
 
 class LateEngine(HereEngine):
-    """When so many tasks are done, files of another plan arrive: of tasks that were given up, and were not over.
+    """When so many tasks are done, files of another plan arrive: of tasks that were given up too late.
 
     Args:
         late: where those files are.

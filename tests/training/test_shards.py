@@ -215,10 +215,14 @@ def test_a_shard_that_others_build_again_is_noticed(rare: float, monkeypatch: py
     calls = note_calls(shards := shards_of(hands))
     learned(shards)
     assert calls.count("first_pairs") >= 2 and calls[-1] == "n_tokens"
-    for at in range(1, len(calls) + 1):
+
+    def built_again(at: int) -> LocalShards:
         shards = shards_of(hands)
-        note_calls(shards, lambda number, shard, _, at=at: shards.open(shard) if number == at else None)
-        assert_same(learned(shards), expected)
+        note_calls(shards, lambda number, shard, _: shards.open(shard) if number == at else None)
+        return shards
+
+    for at in range(1, len(calls) + 1):
+        assert_same(learned(built_again(at)), expected)
 
 
 def test_shards_that_are_lost_after_a_round_was_done() -> None:
