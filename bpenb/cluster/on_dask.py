@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bpenb._arrays import ByteArray
-from bpenb._workers import resolve_workers
 from bpenb.cluster.actors import GONE, DaskShards, workers_of
 from bpenb.cluster.door import Event
+from bpenb.cluster.local_worker import local_cluster
 from bpenb.cluster.settings import Cluster
 from bpenb.cluster.tasks import Done, Stated, Task, perform
 from bpenb.errors import BpenbError, WorkerError
@@ -57,16 +57,7 @@ def dask_engine(cluster: Cluster) -> Iterator[DaskEngine]:
         with ExitStack() as stack:
             address: Any = cluster.scheduler
             if cluster.local_workers is not None:
-                address = stack.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=resolve_workers(cluster.local_workers),
-                        threads_per_worker=1,
-                        processes=True,
-                        dashboard_address="127.0.0.1:0",  # the usual port may be taken
-                        silence_logs=logging.CRITICAL,
-                        preload=["bpenb.cluster.local_worker"],
-                    )
-                )
+                address = stack.enter_context(local_cluster(distributed, cluster.local_workers))
             elif cluster.scheduler_file is not None:
                 address = _address_in(Path(cluster.scheduler_file))
             yield DaskEngine(stack.enter_context(_connect(distributed, address, cluster.where)))
