@@ -48,26 +48,33 @@ def open_browser() -> Any:
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
+def take_pictures(driver: Any, page: Path) -> None:
+    """Write what Chromium shows of a page, as who likes it light has it, and dark."""
+    size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for scheme in ("light", "dark"):
+        liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
+        driver.get(page.as_uri())
+        driver.execute_script(f"{POINT_AT}.focus({{preventScroll: true}})")
+        bottom = driver.execute_script(BOTTOM)
+        clip = {"x": 0, "y": 0, "width": WIDTH, "height": bottom, "scale": 1}
+        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})["data"]
+        path = IMAGES / f"report-{scheme}.png"
+        path.write_bytes(base64.b64decode(taken))
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
 def main() -> None:
     """Write docs/images/report-light.png and report-dark.png."""
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page = write_page(Path(folder))
         driver = open_browser()
-        size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for scheme in ("light", "dark"):
-            liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
-            driver.get(page.as_uri())
-            driver.execute_script(f"{POINT_AT}.focus({{preventScroll: true}})")
-            bottom = driver.execute_script(BOTTOM)
-            clip = {"x": 0, "y": 0, "width": WIDTH, "height": bottom, "scale": 1}
-            taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})["data"]
-            path = IMAGES / f"report-{scheme}.png"
-            path.write_bytes(base64.b64decode(taken))
-            print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
-        driver.quit()
+        try:
+            take_pictures(driver, page)
+        finally:
+            driver.quit()
 
 
 if __name__ == "__main__":

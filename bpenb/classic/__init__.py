@@ -14,7 +14,7 @@ nothing of it.
 
 from bpenb.classic.files import StreamedText, decode_classic, encode_classic
 from bpenb.classic.folder import check_classic_folder
-from bpenb.classic.model import END_OF_WORD, UNKNOWN_TOKEN, ClassicModel
+from bpenb.classic.model import END_OF_WORD, UNKNOWN_TOKEN, ClassicModel, classic_pattern
 from bpenb.classic.tokenizer import CLASSIC_KINDS, ClassicTokenizer, UnknownCharacters
 from bpenb.classic.training import train_classic
 from bpenb.classic.words import ClassicWords, classic_words
@@ -29,6 +29,7 @@ __all__ = [
     "StreamedText",
     "UnknownCharacters",
     "check_classic_folder",
+    "classic_pattern",
     "classic_words",
     "decode_classic",
     "encode_classic",

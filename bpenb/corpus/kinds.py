@@ -75,9 +75,9 @@ def kind_of(path: InputPath) -> Kind:
         CorpusError: Parquet that was compressed once more.
 
     Example:
-        >>> kind_of(Path("rows.JSONL.gz"))
+        >>> kind_of(PurePath("rows.JSONL.gz"))
         Kind(content='jsonl', compression='gzip')
-        >>> kind_of(Path("corpus.en"))
+        >>> kind_of(PurePath("corpus.en"))
         Kind(content='text', compression='')
     """
     content, compression = _endings(path)
@@ -91,7 +91,7 @@ def has_known_ending(path: PurePath) -> bool:
     """Tell whether a file in a folder is taken for an input.
 
     Example:
-        >>> [has_known_ending(Path(name)) for name in ("a.md.zst", "a.py", "a.gz")]
+        >>> [has_known_ending(PurePath(name)) for name in ("a.md.zst", "a.py", "a.gz")]
         [True, False, False]
     """
     return _endings(path)[0] in _CONTENTS

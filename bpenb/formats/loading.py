@@ -10,11 +10,12 @@ from pathlib import Path
 from bpenb._vocab_checks import checked_special_names
 from bpenb.errors import FormatError
 from bpenb.formats import gpt2_files
+from bpenb.formats.classic_kind import is_classic
 from bpenb.formats.folder import MERGES, SETTINGS, TOKENIZER, VOCAB, read_folder, settled_folder
 from bpenb.formats.hf_json import parse_tokenizer_json
 from bpenb.formats.reading import model_errors, read_json, warn_missing_bytes
 from bpenb.formats.reencoding import find_not_reencoded
-from bpenb.formats.settings import read_settings
+from bpenb.formats.settings import on_characters, read_settings
 from bpenb.formats.tiktoken_file import read_tiktoken, recover_merges
 from bpenb.model import UNKNOWN, BPEModel
 from bpenb.patterns import DEFAULT_PATTERN, SplitPattern, resolve_pattern
@@ -88,6 +89,8 @@ def _load_file(path: Path, pattern: SplitPattern | None) -> BPEModel:
     if path.name == SETTINGS:
         return read_folder(path.parent)
     if not path.name.endswith(".json"):
+        if is_classic(path):
+            raise on_characters(path)
         raise FormatError(f"{path}: not a tokenizer: must be a folder, a .json or a .tiktoken file")
     document = read_json(path)
     if isinstance(document, dict) and isinstance(document.get("model"), dict):

@@ -19,6 +19,7 @@ __all__ = [
     "FORMAT_NAME",
     "FORMAT_VERSION",
     "Settings",
+    "on_characters",
     "parse_specials",
     "read_settings",
     "settings_json",
@@ -76,6 +77,14 @@ def settings_json(model: BPEModel) -> bytes:
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
+def on_characters(path: Path) -> FormatError:
+    """Return the error of a tokenizer on characters where one on bytes is needed."""
+    return FormatError(
+        f"{path}: a tokenizer on characters; this needs one on bytes: `bpenb encode`, `decode` and "
+        "`convert` take both, and bpenb.ClassicTokenizer.load reads this one"
+    )
+
+
 def read_settings(path: Path) -> Settings:
     """Return the settings that a bpenb.json holds.
 
@@ -84,10 +93,7 @@ def read_settings(path: Path) -> Settings:
     """
     top = expect(read_json(path), dict, path, "the file")
     if top.get("format") == CLASSIC_FORMAT:
-        raise FormatError(
-            f"{path}: a tokenizer on characters; this needs one on bytes: `bpenb encode`, `decode` and "
-            "`convert` take both, and bpenb.ClassicTokenizer.load reads this one"
-        )
+        raise on_characters(path)
     if top.get("format") != FORMAT_NAME:
         raise FormatError(f"{path}: format must be {FORMAT_NAME!r}, not {top.get('format')!r}")
     version = expect(top.get("format_version"), int, path, "format_version")

@@ -34,10 +34,13 @@ def classic_options(given: Mapping[str, Any], sizes: Sequence[int]) -> dict[str,
     """
     context, steps = given["context"], given["merges_per_step"]
     is_classic = given["alphabet"] is Alphabet.CHARACTERS
-    _refuse(context, OF_BYTES if is_classic else (), "is for bytes; --alphabet characters has none")
+    taken = {"resume"} if given["cluster"] is not None else set()  # a cluster goes on from what it counted
+    of_bytes = [name for name in OF_BYTES if name not in taken] if is_classic else ()
+    _refuse(context, of_bytes, "is for bytes; --alphabet characters has none")
     _refuse(context, () if is_classic else OF_CHARACTERS, "is for --alphabet characters")
     if steps > 1:
-        _refuse(context, OF_EXACT, "is for exact BPE, which --merges-per-step is not")
+        of_exact = [name for name in OF_EXACT if name not in taken]
+        _refuse(context, of_exact, "is for exact BPE, which --merges-per-step is not")
     if len(sizes) > 1 and (is_classic or steps > 1):
         what = "--alphabet characters" if is_classic else "--merges-per-step"
         raise typer.BadParameter(f"{what} is for one --vocab-size")

@@ -12,14 +12,13 @@ from bpenb_cli._profile import profiled
 from bpenb_cli._progress import shown_progress
 from bpenb_cli._summary import show_summary
 from bpenb_cli._sweep_summary import show_sweep
+from bpenb_cli._train_one import train_one
 
 if TYPE_CHECKING:
     from bpenb import WordCounts
     from bpenb.progress import ProgressCallback
 
 __all__ = ["at_work", "train_all"]
-
-OF_BYTES = ("vocab_options", "verify", "max_token_length", "engine")
 
 
 @contextmanager
@@ -58,23 +57,15 @@ def train_all(
     """Train once, and save a tokenizer, or one for each of several sizes; return what shows how it went."""
     import bpenb
 
-    if characters is not None:
-        kept = {name: value for name, value in settings.items() if name not in OF_BYTES}
-        classic = bpenb.train_classic(source, vocab_size=vocab_sizes[0], **kept, **characters)
-        classic.save(output, force=force)
-        return lambda: show_summary(classic.report or {}, output)
     if len(vocab_sizes) > 1:
         sweep = bpenb.train_sweep(source, vocab_sizes, eval_files=list(eval_files), **settings)
         sweep.save(output, force=force)
         return lambda: show_sweep(sweep, output)
     errors = settings.get("errors", "strict")
     before = rates(settings.get("base"), eval_files, errors, settings["pattern"])
-    if isinstance(source, bpenb.WordCounts):
-        tokenizer = bpenb.train_from_counts(source, vocab_size=vocab_sizes[0], **settings)
-    else:
-        tokenizer = bpenb.train(source, vocab_size=vocab_sizes[0], **settings)
+    tokenizer = train_one(source, vocab_sizes[0], settings, characters)
     tokenizer.save(output, force=force)
-    show_gains(tokenizer, eval_files, before, errors)
-    report = tokenizer.report
-    assert report is not None
+    if isinstance(tokenizer, bpenb.Tokenizer):
+        show_gains(tokenizer, eval_files, before, errors)
+    report = tokenizer.report or {}
     return lambda: show_summary(report, output)

@@ -75,6 +75,6 @@ def train(
     start = going.going_on(base, checkpoint, resume and not cluster, force, output, specials, len(sizes))
     with at_work(given, len(sizes), characters) as show:
         settings = start | training_settings(given, characters, show)
-        source, settings = prepare_source(files, from_counts, specials, pattern, settings, cluster, output)
+        source, settings = prepare_source(given, files, specials, sizes, settings, characters)
         show_result = train_all(source, sizes, eval_files or [], settings, output, force, characters)
     show_result()

@@ -93,3 +93,12 @@ def test_what_makes_no_sense(
     assert (result.code, result.out) == (code, b"")
     assert message in result.error_line
     assert not list(tmp_path.glob("*.html"))
+
+
+@pytest.mark.parametrize("name", ["classic", "classic/bpenb.json", "classic/codes.txt"])
+def test_a_tokenizer_on_characters(cli: Cli, corpus: Path, tmp_path: Path, name: str) -> None:
+    bpenb.train_classic(corpus, n_merges=5).save(tmp_path / "classic")
+    result = cli("report", name, "--on", corpus, *QUIET)
+    assert (result.code, result.out) == (1, b"")
+    assert "a tokenizer on characters; this needs one on bytes" in result.error_line
+    assert not list(tmp_path.glob("*.html"))

@@ -270,6 +270,33 @@ def test_bpenb_count_and_train_on_local_workers(corpus: Path, counted: bytes, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "counts.npz", "tokenizer"]
 
 
+def test_training_on_characters_and_roles_from_what_local_workers_count(tmp_path: Path) -> None:
+    """As of one machine: the words are those between spaces, and text like a role's token is one."""
+    (tmp_path / "a.txt").write_text("low lower <s> lowest\nlow <s>low newer newest\n" * 3, encoding="utf-8")
+
+    def run(*options: str, output: str) -> None:
+        line = ("train", "a.txt", "--progress", "none", *options, "-o", output)
+        done = subprocess.run(
+            command(*line), cwd=tmp_path, env=environment(), capture_output=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    on_workers = ("--local-cluster", "1", "--resume")  # the first time there is nothing to go on from
+    for name, options in (
+        ("characters", ("--alphabet", "characters", "--vocab-size", "40")),
+        ("roles", ("--bos", "<s>", "--vocab-size", "262")),
+    ):
+        run(*options, output=name)
+        run(*options, *on_workers, output=f"{name}-2")
+        for file in ("bpenb.json", "tokenizer.json"):
+            assert (tmp_path / name / file).read_bytes() == (tmp_path / f"{name}-2" / file).read_bytes()
+        one, other = (
+            json.loads((tmp_path / folder / "report.json").read_text("utf-8"))
+            for folder in (name, f"{name}-2")
+        )
+        assert one["sizes"]["distinct_words"] == other["sizes"]["distinct_words"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
 def test_ctrl_c_leaves_what_is_complete_and_says_how_to_go_on(
     corpus: Path, counted: bytes, tmp_path: Path, request: pytest.FixtureRequest
@@ -305,7 +332,13 @@ def test_ctrl_c_leaves_what_is_complete_and_says_how_to_go_on(
         ("count a.txt --work-folder w", 2, "--work-folder is for"),
         ("count a.txt --local-cluster 2 --work-folder s3://b/w", 1, "a work folder is a path"),
         ("train a.txt --local-cluster 2 --checkpoint c", 2, "--checkpoint and a cluster"),
+        ("train a.txt --local-cluster 2 --alphabet characters --pattern gpt2", 1, "is not for characters"),
+        ("train a.txt --local-cluster 2 --vocab-size 9", 1, "256 bytes and 1 special tokens need 257"),
+        ("train a.txt --local-cluster 2 --vocab-size 9,300", 1, "256 bytes and 1 special tokens need 257"),
+        ("train a.txt --local-cluster 2 --min-frequency -1", 1, "min_frequency is -1"),
+        ("train a.txt --local-cluster 2 --alphabet characters --end-of-word x", 1, "end_of_word is 'x'"),
         ("train a.txt --resume", 2, "--resume needs --checkpoint"),
+        ("train a.txt --resume --alphabet characters", 2, "--resume is for bytes"),
     ],
 )
 def test_what_does_not_go_together(

@@ -26,6 +26,8 @@ from tests.cli.running import command, environment
 from tests.cluster.corpora import sample_text
 from tests.cluster.dask_processes import Running
 
+from bpenb_cli.main import run as run_command
+
 
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory) -> WordCounts:
@@ -276,3 +278,29 @@ def test_what_does_not_go_together(counts: WordCounts, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="cluster must be a Cluster, not str"):
         bpenb.train_from_counts(counts, vocab_size=400, cluster="tcp://a:1")  # type: ignore[arg-type]
     assert sys.modules["bpenb.api_cluster"] and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ("--alphabet characters", "--alphabet characters"),
+        ("--vocab-size 300,400", "several sizes (--vocab-size)"),
+        ("--merges-per-step 2", "--merges-per-step"),
+        ("--base b", "--base"),
+        ("--checkpoint c", "--checkpoint"),
+    ],
+)
+def test_what_the_command_line_refuses(
+    counts: WordCounts,
+    options: str,
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    counts.save("c.npz")
+    assert run_command(["train", "--from-counts", "c.npz", "--local-cluster", "1", *options.split()]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{what} and a cluster exclude each other: leave the cluster out" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["c.npz"]
