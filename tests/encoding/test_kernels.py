@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from bpenb._jit import kernel
+from bpenb._jit import JIT_DISABLED, kernel
 from bpenb.encoding.decode_ids import gather_token_bytes, measure_tokens
 from bpenb.encoding.encode_words import (
     DONE,
@@ -111,7 +111,7 @@ def expected(model: SlowModel, words: list[bytes]) -> list[int]:
     return [ids[token] for word in words for token in encode_pretoken(word, ranks)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12 if JIT_DISABLED else 60, deadline=None)
 @given(words_of, words_of, st.integers(0, 40), st.integers(0, 2**32))
 def test_both_ways_equal_the_definition(
     seen: list[bytes], words: list[bytes], n_merges: int, seed: int
@@ -121,7 +121,7 @@ def test_both_ways_equal_the_definition(
     assert run(model, words + seen, ALL_LONG) == expected(model, words + seen)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12 if JIT_DISABLED else 40, deadline=None)
 @given(st.data())
 def test_whatever_the_cache_holds_and_forgets(data: st.DataObject) -> None:
     """Few distinct words, long and short, again and again: sets overflow, arenas fill, the cache grows."""
@@ -146,7 +146,7 @@ def test_both_ways_are_equal_on_long_words(seed: int) -> None:
     assert short == run(model, words, ALL_LONG) == run(model, words, 64) == expected(model, words)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12 if JIT_DISABLED else 40, deadline=None)
 @given(words_of, words_of, st.sets(st.integers(0, 20)), st.sampled_from([1, 2]))
 def test_words_that_are_taken_whole(
     seen: list[bytes], words: list[bytes], chosen: set[int], width: int

@@ -420,19 +420,17 @@ EDGES = [
 @kernels
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 def test_every_sequence_of_bytes(width: int) -> None:
-    """All of one, two and three bytes; of four, all leads with all second bytes and the edges behind."""
+    """All of one, two and three bytes; of four, all leads with the edges of each class behind."""
     every = np.arange(256, dtype=np.uint8)
     n = 0
     for first in EDGES if JIT_DISABLED else range(256):
-        some: list[np.ndarray | list[int]] = (
-            [EDGES, EDGES[::4], EDGES[::4]] if JIT_DISABLED else [every, every, EDGES]
-        )
-        if width == 4 and not JIT_DISABLED:
-            some[1] = EDGES
+        some: list[np.ndarray | list[int]] = [every, every] if width < 4 else [EDGES, EDGES, EDGES]
+        if JIT_DISABLED:
+            some = [EDGES, EDGES[::4], EDGES[::4]]
         sequences = grid([first], *some[: width - 1])
         assert np.array_equal(validity(sequences, width), validity_in_python(sequences, width))
         n += sequences.shape[0]
-    assert JIT_DISABLED or n == {1: 256, 2: 256**2, 3: 256**3, 4: 256**2 * len(EDGES) ** 2}[width]
+    assert JIT_DISABLED or n == {1: 256, 2: 256**2, 3: 256**3, 4: 256 * len(EDGES) ** 3}[width]
 
 
 def test_the_two_decoders_of_this_file_agree() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bpenb._jit import JIT_DISABLED
 from bpenb.counting import WordCounts, Words
 from bpenb.progress import Progress, Reporter
 from bpenb.training import TIE_MODES, LearningOptions, MergeResult, at_work, coordinator, learn
@@ -24,6 +25,7 @@ from tests.oracles import trainer
 pytestmark = pytest.mark.kernels
 
 N_MERGES = 40
+LESS = 6 if JIT_DISABLED else 1  # plain Python is a hundred times slower: fewer words and merges
 
 
 def deal(word_counts: dict[bytes, int], n_shards: int, seed: int) -> list[WordCounts]:
@@ -103,20 +105,22 @@ def random_words(n_words: int, seed: int, alphabet: bytes = b"abcde") -> dict[by
 @pytest.mark.parametrize("n_shards", [1, 2, 3, 7])
 @pytest.mark.parametrize("ties", sorted(TIE_MODES))
 def test_equal_to_one_machine(ties: str, n_shards: int) -> None:
-    words = random_words(300, n_shards)
-    expected = learn(WordCounts.from_dict(words), LearningOptions(400, ties))
-    result = learned(shards_of(deal(words, n_shards, 1), ties, 400), ties, n_merges=400)
+    n_merges = 400 // LESS
+    words = random_words(300 // LESS, n_shards)
+    expected = learn(WordCounts.from_dict(words), LearningOptions(n_merges, ties))
+    result = learned(shards_of(deal(words, n_shards, 1), ties, n_merges), ties, n_merges=n_merges)
     assert_same(result, expected)
-    assert len(result.merges) == 400
+    assert len(result.merges) == n_merges
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_the_size_of_a_round_changes_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = random_words(200, 3)
-    expected = learn(WordCounts.from_dict(words), LearningOptions(300))
+    n_merges = 300 // LESS
+    words = random_words(200 // LESS, 3)
+    expected = learn(WordCounts.from_dict(words), LearningOptions(n_merges))
     monkeypatch.setattr(coordinator, "MOST_MERGES", most)
     monkeypatch.setattr(coordinator, "MOST_RECOUNTS", most)
-    assert_same(learned(shards_of(deal(words, 2, 1), n_merges=300), n_merges=300), expected)
+    assert_same(learned(shards_of(deal(words, 2, 1), n_merges=n_merges), n_merges=n_merges), expected)
 
 
 def test_several_merges_go_out_in_a_round() -> None:
@@ -209,7 +213,7 @@ def test_a_lost_shard_is_built_again(
 def test_a_shard_that_others_build_again_is_noticed(rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine may start a worker again on its own: its shard knows no merges then, and nobody says so."""
     monkeypatch.setattr(at_work, "RARE", rare)
-    words = random_words(60, 6)
+    words = random_words(60 // LESS, 6)
     hands = deal(words, 2, 1)
     expected = learn(WordCounts.from_dict(words), LearningOptions(N_MERGES))
     calls = note_calls(shards := shards_of(hands))
@@ -221,15 +225,16 @@ def test_a_shard_that_others_build_again_is_noticed(rare: float, monkeypatch: py
         note_calls(shards, lambda number, shard, _: shards.open(shard) if number == at else None)
         return shards
 
-    for at in range(1, len(calls) + 1):
+    for at in range(1, len(calls) + 1, LESS):
         assert_same(learned(built_again(at)), expected)
 
 
 def test_shards_that_are_lost_after_a_round_was_done() -> None:
     """The answer is lost with the shard: it has to do the round again, from where it stood before it."""
-    words = random_words(200, 6)
-    expected = learn(WordCounts.from_dict(words), LearningOptions(300))
-    shards = shards_of(deal(words, 2, 1), n_merges=300)
+    n_merges = 300 // LESS
+    words = random_words(200 // LESS, 6)
+    expected = learn(WordCounts.from_dict(words), LearningOptions(n_merges))
+    shards = shards_of(deal(words, 2, 1), n_merges=n_merges)
     ask, n_calls = shards.ask, 0
 
     def lossy(shard: int, method: str, *args: Any) -> Callable[[], Any]:
@@ -246,8 +251,8 @@ def test_shards_that_are_lost_after_a_round_was_done() -> None:
         return wait
 
     shards.ask = lossy  # type: ignore[method-assign]
-    assert_same(learned(shards, n_merges=300), expected)
-    assert n_calls > 50
+    assert_same(learned(shards, n_merges=n_merges), expected)
+    assert n_calls > 50 // LESS
 
 
 def test_a_shard_that_cannot_be_built_again() -> None:
