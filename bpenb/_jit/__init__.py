@@ -11,7 +11,7 @@
 
 A kernel that was compiled before is called from Python without Numba; called from compiled code, yours or
 ours, it is an ordinary Numba function (docs/decisions/0026-entries.md). With NUMBA_BOUNDSCHECK=1, and where
-arrays do not lie in memory as CPython's numpy has them, Numba makes the calls too.
+objects do not lie in memory as CPython and numpy have them, Numba makes the calls too.
 
     BPENB_CACHE_DIR=PATH   where the folders are (default: the user's cache folder)
     BPENB_CACHE=0          keep nothing on disk
@@ -32,8 +32,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bpenb._jit.arguments import describe, slot_formats, spell_arguments
-from bpenb._jit.entries import Entry, arrays_are_as_known, entry_path, link, read
+from bpenb._jit.arguments import plain_arrays, spell_arguments
+from bpenb._jit.entries import Entry, entry_path, link, objects_are_as_known, read
 from bpenb._jit.store import (
     BOUNDS_CHECKED,
     HAS_VECTOR_MASKS,
@@ -51,7 +51,7 @@ Kernel: TypeAlias = Callable[..., Any]  # kernels carry no annotations: Numba wo
 prange = range  # the parallel form of a kernel is compiled with Numba's
 
 _NO_CONTEXT = nullcontext()
-_NUMBA_CALLS = BOUNDS_CHECKED or not arrays_are_as_known()
+_NUMBA_CALLS = BOUNDS_CHECKED or not objects_are_as_known()
 
 
 def _compiler() -> Any:
@@ -114,7 +114,8 @@ class CompiledKernel(_Compilable):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self.place = f"{function.__module__}.{function.__qualname__}"
-        self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.entries: dict[str | None, Entry] = {}  # by signature
+        self._latest: dict[tuple[type, ...], Entry] = {}  # by classes alone: quick, and it notices
         self._linking = threading.Lock()
 
     def _make(self) -> Any:
@@ -122,29 +123,30 @@ class CompiledKernel(_Compilable):
 
     def __call__(self, *args: Any) -> Any:
         """Call it; compile it first, or load it from disk, if need be."""
-        key: list[Any] = []
-        slots: list[Any] = []
-        describe(args, key, slots)
-        entry = self.entries.get(tuple(key))
-        if entry is None:
-            entry = self._find(tuple(key), args)
-        return entry.call(slots)
+        entry = self._latest.get(tuple(map(type, args)))
+        if entry is not None:
+            fits, result = entry.call(args)
+            if fits:
+                return result
+        return self._call_another(tuple(map(type, args)), tuple(map(plain_arrays, args)))
 
-    def _find(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Entry:
-        with self._linking:
-            if key not in self.entries:
-                self.entries[key] = self._from_disk(args) or self._compiled(args)
-            return self.entries[key]
-
-    def _from_disk(self, args: tuple[Any, ...]) -> Entry | None:
+    def _call_another(self, classes: tuple[type, ...], args: tuple[Any, ...]) -> Any:
         signature = spell_arguments(args)
+        with self._linking:
+            entry = self.entries.get(signature) or self._from_disk(signature, args) or self._compiled(args)
+            self.entries[signature] = self._latest[classes] = entry
+        fits, result = entry.call(args)
+        assert fits, f"{self.place} was compiled for something else than {signature}"
+        return result
+
+    def _from_disk(self, signature: str | None, args: tuple[Any, ...]) -> Entry | None:
         path = None if signature is None else entry_path(self.place, signature)
         kept = None if path is None else read(path)
-        return link(kept, slot_formats(args)) if kept is not None and kept.code else None
+        return link(kept, args) if kept is not None and kept.code else None
 
     def _compiled(self, args: tuple[Any, ...]) -> Entry:
         address, code, keep = _compiler().entry_of(self.dispatcher, args)
-        return Entry(address, code, slot_formats(args), keep)
+        return Entry(address, code, args, keep)
 
     def is_ready(self) -> bool:
         """Tell whether it is compiled, here or on disk."""

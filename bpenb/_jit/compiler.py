@@ -24,8 +24,17 @@ from numba.core.registry import cpu_target
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
-from bpenb._jit.arguments import SLOT_FORMATS, spell_array
-from bpenb._jit.entries import ARRAY_FIELDS, EntryCode, entry_path, read, write
+from bpenb._jit.arguments import ALIGNED, C_ORDER, F_ORDER, WRITEABLE, slot_format, spell_array
+from bpenb._jit.entries import (
+    CLASS_WORD,
+    DIFFERENT,
+    TUPLE_ITEMS,
+    ArrayWords,
+    EntryCode,
+    entry_path,
+    read,
+    write,
+)
 from bpenb._jit.store import COMPILING, cache_folder, locked
 
 __all__ = ["at_most", "dispatcher_with_entry", "entry_of", "inlined", "is_ready", "n_threads",
@@ -39,6 +48,7 @@ _CONFIG: Any = numba.config
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _NO_WRAPPER: dict[str, Any] = {"no_cpython_wrapper": True, **_OPTIONS}
 _WORD = ir.IntType(64)
+_HALF = ir.IntType(32)
 _WORDS = _WORD.as_pointer()
 _FROM_C = ("memset", "memcpy", "memmove")  # what LLVM finds in any process
 
@@ -46,46 +56,87 @@ _FROM_C = ("memset", "memcpy", "memmove")  # what LLVM finds in any process
 # --- the entry of a kernel ------------------------------------------------------------------------
 
 
-def _word(builder: Any, base: Any, place: int) -> Any:
-    return builder.load(builder.gep(base, [ir.Constant(_WORD, place)]))
+class _Reader:
+    """Builds the code that reads arguments, and leaves with DIFFERENT where one is not as expected."""
+
+    def __init__(self, context: Any, builder: Any, slots: Any, expected: Any) -> None:
+        self._context, self._builder = context, builder
+        self._slots, self._expected = slots, expected
+        self._n_slots = self._n_expected = 0
+
+    def _word(self, base: Any, place: int) -> Any:
+        return self._builder.load(self._builder.gep(base, [ir.Constant(_WORD, place)]))
+
+    def _half(self, base: Any, place: int) -> Any:
+        return self._builder.trunc(self._word(base, place), _HALF)
+
+    def _check(self, found: Any, wanted: Any) -> None:
+        with self._builder.if_then(self._builder.icmp_unsigned("!=", found, wanted), likely=False):
+            self._builder.ret(ir.Constant(_HALF, DIFFERENT))
+
+    def _check_expected(self, found: Any) -> None:
+        self._check(found, self._word(self._expected, self._n_expected))
+        self._n_expected += 1
+
+    def read(self, kind: Any) -> Any:
+        """Read a value of a Numba type from the slots that are next."""
+        if isinstance(kind, types.BaseTuple) and not _is_object(kind):
+            members = [self.read(member) for member in kind.types]
+            return self._context.make_tuple(self._builder, kind, members)
+        slot = self._word(self._slots, self._n_slots)
+        self._n_slots += 1
+        if _is_object(kind):
+            return self._read_object(kind, slot)
+        value_type = self._context.get_value_type(kind)
+        if isinstance(kind, types.Float):
+            return self._builder.bitcast(slot, value_type)
+        return slot if value_type == _WORD else self._builder.trunc(slot, value_type)
+
+    def _read_object(self, kind: Any, address: Any) -> Any:
+        base = self._builder.inttoptr(address, _WORDS)
+        self._check_expected(self._word(base, CLASS_WORD))
+        if isinstance(kind, types.Array):
+            return self._read_array(kind, base)
+        items = [self._word(base, TUPLE_ITEMS + k) for k in range(len(kind.types))]
+        members = [self._read_object(*member) for member in zip(kind.types, items, strict=True)]
+        return self._context.make_tuple(self._builder, kind, members)
+
+    def _read_array(self, kind: Any, base: Any) -> Any:
+        self._check_expected(self._word(base, ArrayWords.DTYPE))
+        self._check(self._half(base, ArrayWords.RANK), ir.Constant(_HALF, kind.ndim))
+        mask, flags = _flags_of(kind)
+        found = self._builder.and_(self._half(base, ArrayWords.FLAGS), ir.Constant(_HALF, mask))
+        self._check(found, ir.Constant(_HALF, flags))
+        array = self._context.make_array(kind)(self._context, self._builder)
+        item_bytes = self._context.get_abi_sizeof(self._context.get_data_type(kind.dtype))
+        arrayobj.populate_array(
+            array,
+            data=self._builder.inttoptr(self._word(base, ArrayWords.DATA), array.data.type),
+            shape=self._sizes(base, ArrayWords.SHAPE, kind.ndim),
+            strides=self._sizes(base, ArrayWords.STRIDES, kind.ndim),
+            itemsize=ir.Constant(_WORD, item_bytes),
+            meminfo=None,
+            parent=None,
+        )
+        return array._getvalue()
+
+    def _sizes(self, base: Any, place: int, n: int) -> list[Any]:
+        sizes = self._builder.inttoptr(self._word(base, place), _WORDS)
+        return [self._word(sizes, k) for k in range(n)]
 
 
-def _load_array(context: Any, builder: Any, kind: Any, slot: Any) -> Any:
-    """Read an array from its object: it holds a pointer to the numbers, and two to shape and strides."""
-    fields = builder.inttoptr(slot, _WORDS)
-    data, shape, strides = (_word(builder, fields, place) for place in ARRAY_FIELDS.values())
-    array = context.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        array,
-        data=builder.inttoptr(data, array.data.type),
-        shape=[_word(builder, builder.inttoptr(shape, _WORDS), k) for k in range(kind.ndim)],
-        strides=[_word(builder, builder.inttoptr(strides, _WORDS), k) for k in range(kind.ndim)],
-        itemsize=ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype))),
-        meminfo=None,
-        parent=None,
-    )
-    return array._getvalue()
-
-
-def _load(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
-    """Build a value of a Numba type from the slots that belong to it."""
+def _is_object(kind: Any) -> bool:
+    """Tell whether Python passes the address of an object, as `arguments.plan_of` does."""
     if isinstance(kind, types.BaseTuple):
-        members = [_load(context, builder, member, slots) for member in kind.types]
-        return context.make_tuple(builder, kind, members)
-    slot = next(slots)
-    if isinstance(kind, types.Array):
-        return _load_array(context, builder, kind, slot)
-    value_type = context.get_value_type(kind)
-    if isinstance(kind, types.Float):
-        return builder.bitcast(slot, value_type)
-    return slot if value_type == _WORD else builder.trunc(slot, value_type)
+        return all(map(_is_object, kind.types))
+    return isinstance(kind, types.Array)
 
 
-def _slots(builder: Any, base: Any) -> Iterator[Any]:
-    place = 0
-    while True:
-        yield _word(builder, base, place)
-        place += 1
+def _flags_of(kind: Any) -> tuple[int, int]:
+    """Return which flags of an array decide its type, and what they are."""
+    order = {"C": C_ORDER, "F": F_ORDER, "A": 0}[kind.layout]
+    mask = WRITEABLE | ALIGNED | (C_ORDER if kind.layout == "C" else C_ORDER | F_ORDER)
+    return mask, order | WRITEABLE * kind.mutable | ALIGNED * kind.aligned
 
 
 def _widened(builder: Any, value: Any, kind: Any) -> Any:
@@ -113,19 +164,20 @@ class _LowerWithEntry(lowering.Lower):
         module = context.create_module("entry")
         callee_type = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
         callee = ir.Function(module, callee_type, fndesc.llvm_func_name)
-        kind = ir.FunctionType(ir.IntType(32), [_WORDS, _WORDS])
+        kind = ir.FunctionType(_HALF, [_WORDS, _WORDS, _WORDS])
         entry = ir.Function(module, kind, _symbol(fndesc))
         builder = ir.IRBuilder(entry.append_basic_block("entry"))
-        slots = _slots(builder, entry.args[0])
-        arguments = [_load(context, builder, argument, slots) for argument in fndesc.argtypes]
+        slots, results, expected = entry.args
+        reader = _Reader(context, builder, slots, expected)
+        arguments = [reader.read(argument) for argument in fndesc.argtypes]
         status, result = context.call_conv.call_function(
             builder, callee, fndesc.restype, fndesc.argtypes, arguments
         )
         is_tuple = isinstance(fndesc.restype, types.BaseTuple)
         for k, member in enumerate(_members(fndesc.restype)):
             value = _widened(builder, builder.extract_value(result, k) if is_tuple else result, member)
-            builder.store(value, builder.gep(entry.args[1], [ir.Constant(_WORD, k)]))
-        builder.ret(builder.zext(status.is_error, ir.IntType(32)))
+            builder.store(value, builder.gep(results, [ir.Constant(_WORD, k)]))
+        builder.ret(builder.zext(status.is_error, _HALF))  # RAISED is 1
         self.library.add_ir_module(module)
 
 
@@ -176,7 +228,7 @@ def _results(kind: Any) -> str | None:
         if isinstance(member, types.Boolean):
             letters.append("?")
         elif member in types.integer_domain or member == types.float64:
-            letters.append(SLOT_FORMATS.get(str(member), "q"))
+            letters.append(slot_format(str(member)))
         else:
             return None
     return "".join(letters)
@@ -345,7 +397,7 @@ def at_most(threads: int) -> Iterator[None]:
 def threads_start_quickly() -> bool:
     """Tell whether entering a parallel kernel takes microseconds, as far as is known."""
     try:
-        return str(numba.threading_layer()) != "workqueue"  # type: ignore[attr-defined]
+        return str(numba.threading_layer()) != "workqueue"
     except ValueError:  # no parallel kernel has run yet
         return True
 
