@@ -32,7 +32,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bpenb._jit.arguments import plain_arrays, spell_arguments
+from bpenb._jit.arguments import plain, spell_arguments
 from bpenb._jit.entries import Entry, entry_path, link, objects_are_as_known, read
 from bpenb._jit.store import (
     BOUNDS_CHECKED,
@@ -108,6 +108,10 @@ class _Intrinsic:
         return _compiler().type_of(getattr(import_module(self._module), self._name))
 
 
+def _not_yet(*args: Any) -> Any:
+    return NotImplemented
+
+
 class CompiledKernel(_Compilable):
     """A kernel: called from Python by its entry, from compiled code as a Numba function."""
 
@@ -115,7 +119,7 @@ class CompiledKernel(_Compilable):
         super().__init__(function)
         self.place = f"{function.__module__}.{function.__qualname__}"
         self.entries: dict[str | None, Entry] = {}  # by signature
-        self._latest: dict[tuple[type, ...], Entry] = {}  # by classes alone: quick, and it notices
+        self._latest: Callable[..., Any] = _not_yet
         self._linking = threading.Lock()
 
     def _make(self) -> Any:
@@ -123,30 +127,24 @@ class CompiledKernel(_Compilable):
 
     def __call__(self, *args: Any) -> Any:
         """Call it; compile it first, or load it from disk, if need be."""
-        entry = self._latest.get(tuple(map(type, args)))
-        if entry is not None:
-            fits, result = entry.call(args)
-            if fits:
-                return result
-        return self._call_another(tuple(map(type, args)), tuple(map(plain_arrays, args)))
+        result = self._latest(*args)
+        return self._call_another(tuple(map(plain, args))) if result is NotImplemented else result
 
-    def _call_another(self, classes: tuple[type, ...], args: tuple[Any, ...]) -> Any:
+    def _call_another(self, args: tuple[Any, ...]) -> Any:
         signature = spell_arguments(args)
         with self._linking:
-            entry = self.entries.get(signature) or self._from_disk(signature, args) or self._compiled(args)
-            self.entries[signature] = self._latest[classes] = entry
-        fits, result = entry.call(args)
-        assert fits, f"{self.place} was compiled for something else than {signature}"
+            entry = self.entries.get(signature) or self._from_disk(signature, args)
+            self.entries[signature] = entry = entry or _compiler().entry_of(self.dispatcher, args)
+        self._latest = entry.call
+        result = entry.call(*args)
+        if result is NotImplemented:
+            raise OverflowError(f"{self.place} takes numbers within int64: {args}")
         return result
 
     def _from_disk(self, signature: str | None, args: tuple[Any, ...]) -> Entry | None:
         path = None if signature is None else entry_path(self.place, signature)
         kept = None if path is None else read(path)
         return link(kept, args) if kept is not None and kept.code else None
-
-    def _compiled(self, args: tuple[Any, ...]) -> Entry:
-        address, code, keep = _compiler().entry_of(self.dispatcher, args)
-        return Entry(address, code, args, keep)
 
     def is_ready(self) -> bool:
         """Tell whether it is compiled, here or on disk."""

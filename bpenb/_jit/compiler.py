@@ -6,6 +6,7 @@ which takes a third of the time to compile, and Numba to be called.
 
 from __future__ import annotations
 
+import ctypes
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,19 +18,21 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import prange
-from numba.core import event, lowering, typed_passes, types
+from numba.core import cgutils, event, lowering, typed_passes, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import cpu_target
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
-from bpenb._jit.arguments import ALIGNED, C_ORDER, F_ORDER, WRITEABLE, slot_format, spell_array
+from bpenb._jit.arguments import ALIGNED, C_ORDER, F_ORDER, WRITEABLE, spell_array
 from bpenb._jit.entries import (
     CLASS_WORD,
-    DIFFERENT,
+    EXPECTED,
     TUPLE_ITEMS,
+    VALUE_WORD,
     ArrayWords,
+    Entry,
     EntryCode,
     entry_path,
     read,
@@ -56,80 +59,149 @@ _FROM_C = ("memset", "memcpy", "memmove")  # what LLVM finds in any process
 # --- the entry of a kernel ------------------------------------------------------------------------
 
 
-class _Reader:
-    """Builds the code that reads arguments, and leaves with DIFFERENT where one is not as expected."""
+class _EntryBuilder:
+    """Builds the code of an entry. Objects are numbers here: their addresses."""
 
-    def __init__(self, context: Any, builder: Any, slots: Any, expected: Any) -> None:
-        self._context, self._builder = context, builder
-        self._slots, self._expected = slots, expected
-        self._n_slots = self._n_expected = 0
+    def __init__(self, context: Any, fndesc: Any) -> None:
+        self._context, self._fndesc = context, fndesc
+        self.module = context.create_module("entry")
+        entry = ir.Function(self.module, ir.FunctionType(_WORD, [_WORD, _WORDS, _WORD]), _symbol(fndesc))
+        self._expected, self._arguments, self._n = entry.args
+        self._builder = ir.IRBuilder(entry.append_basic_block("entry"))
+        self._n_expected = len(EXPECTED)
+
+    def build(self) -> None:
+        """Read the arguments, call the kernel, hand its result over."""
+        context, builder, fndesc = self._context, self._builder, self._fndesc
+        self._check(self._n, ir.Constant(_WORD, len(fndesc.argtypes)))
+        places = enumerate(fndesc.argtypes)
+        arguments = [self._read(kind, self._word(self._arguments, k)) for k, kind in places]
+        callee_type = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
+        callee = ir.Function(self.module, callee_type, fndesc.llvm_func_name)
+        state = self._call(_WORD, "PyEval_SaveThread")
+        status, result = context.call_conv.call_function(
+            builder, callee, fndesc.restype, fndesc.argtypes, arguments
+        )
+        self._call(ir.VoidType(), "PyEval_RestoreThread", state)
+        with builder.if_then(status.is_error, likely=False):
+            text = context.insert_const_string(self.module, _RAISED)
+            self._call(ir.VoidType(), "PyErr_SetString", self._fixed(SystemError), text)
+            builder.ret(ir.Constant(_WORD, 0))
+        builder.ret(self._object_of(fndesc.restype, result))
+
+    def _call(self, kind: Any, name: str, *arguments: Any) -> Any:
+        """Call a function of CPython's."""
+        function = cgutils.get_or_insert_function(
+            self.module, ir.FunctionType(kind, [argument.type for argument in arguments]), name
+        )
+        return self._builder.call(function, arguments)
 
     def _word(self, base: Any, place: int) -> Any:
-        return self._builder.load(self._builder.gep(base, [ir.Constant(_WORD, place)]))
+        address = base if base.type == _WORDS else self._builder.inttoptr(base, _WORDS)
+        return self._builder.load(self._builder.gep(address, [ir.Constant(_WORD, place)]))
 
     def _half(self, base: Any, place: int) -> Any:
         return self._builder.trunc(self._word(base, place), _HALF)
 
-    def _check(self, found: Any, wanted: Any) -> None:
-        with self._builder.if_then(self._builder.icmp_unsigned("!=", found, wanted), likely=False):
-            self._builder.ret(ir.Constant(_HALF, DIFFERENT))
+    def _fixed(self, what: Any) -> Any:
+        return self._word(self._expected, TUPLE_ITEMS + EXPECTED.index(what))
 
-    def _check_expected(self, found: Any) -> None:
-        self._check(found, self._word(self._expected, self._n_expected))
+    def _new(self, what: Any) -> Any:
+        address = self._fixed(what)
+        self._call(ir.VoidType(), "Py_IncRef", address)
+        return address
+
+    def _next_expected(self) -> Any:
         self._n_expected += 1
+        return self._word(self._expected, TUPLE_ITEMS + self._n_expected - 1)
 
-    def read(self, kind: Any) -> Any:
-        """Read a value of a Numba type from the slots that are next."""
-        if isinstance(kind, types.BaseTuple) and not _is_object(kind):
-            members = [self.read(member) for member in kind.types]
-            return self._context.make_tuple(self._builder, kind, members)
-        slot = self._word(self._slots, self._n_slots)
-        self._n_slots += 1
-        if _is_object(kind):
-            return self._read_object(kind, slot)
-        value_type = self._context.get_value_type(kind)
-        if isinstance(kind, types.Float):
-            return self._builder.bitcast(slot, value_type)
-        return slot if value_type == _WORD else self._builder.trunc(slot, value_type)
+    def _check(self, found: Any, wanted: Any) -> None:
+        """Return NotImplemented if an argument is not what the kernel is compiled for."""
+        with self._builder.if_then(self._builder.icmp_unsigned("!=", found, wanted), likely=False):
+            self._builder.ret(self._new(NotImplemented))
 
-    def _read_object(self, kind: Any, address: Any) -> Any:
-        base = self._builder.inttoptr(address, _WORDS)
-        self._check_expected(self._word(base, CLASS_WORD))
+    # --- arguments ---
+
+    def _read(self, kind: Any, item: Any) -> Any:
+        """Read a value of a Numba type from an object."""
+        if kind == types.int64:
+            return self._read_int(item)
+        self._check(self._word(item, CLASS_WORD), self._next_expected())
         if isinstance(kind, types.Array):
-            return self._read_array(kind, base)
-        items = [self._word(base, TUPLE_ITEMS + k) for k in range(len(kind.types))]
-        members = [self._read_object(*member) for member in zip(kind.types, items, strict=True)]
-        return self._context.make_tuple(self._builder, kind, members)
+            return self._read_array(kind, item)
+        if isinstance(kind, types.BaseTuple):
+            places = enumerate(kind.types, TUPLE_ITEMS)
+            members = [self._read(member, self._word(item, place)) for place, member in places]
+            return self._context.make_tuple(self._builder, kind, members)
+        value_type = self._context.get_value_type(kind)
+        if isinstance(kind, types.Boolean):
+            return self._builder.icmp_unsigned("==", item, self._next_expected())
+        value = self._word(item, VALUE_WORD)
+        if isinstance(kind, types.Float):
+            return self._builder.bitcast(value, value_type)
+        return value if value_type == _WORD else self._builder.trunc(value, value_type)
 
-    def _read_array(self, kind: Any, base: Any) -> Any:
-        self._check_expected(self._word(base, ArrayWords.DTYPE))
-        self._check(self._half(base, ArrayWords.RANK), ir.Constant(_HALF, kind.ndim))
+    def _read_int(self, item: Any) -> Any:
+        """Read an int that fits, or a number of numpy's."""
+        builder, found = self._builder, self._word(item, CLASS_WORD)
+        value = cgutils.alloca_once(builder, _WORD)
+        is_int = builder.icmp_unsigned("==", found, self._next_expected())
+        of_numpy = self._next_expected()
+        with builder.if_else(is_int) as (then, otherwise):
+            with then:
+                overflow = cgutils.alloca_once(builder, _HALF)
+                builder.store(self._call(_WORD, "PyLong_AsLongLongAndOverflow", item, overflow), value)
+                self._check(builder.load(overflow), ir.Constant(_HALF, 0))
+            with otherwise:
+                self._check(found, of_numpy)
+                builder.store(self._word(item, VALUE_WORD), value)
+        return builder.load(value)
+
+    def _read_array(self, kind: Any, item: Any) -> Any:
+        self._check(self._word(item, ArrayWords.DTYPE), self._next_expected())
+        self._check(self._half(item, ArrayWords.RANK), ir.Constant(_HALF, kind.ndim))
         mask, flags = _flags_of(kind)
-        found = self._builder.and_(self._half(base, ArrayWords.FLAGS), ir.Constant(_HALF, mask))
+        found = self._builder.and_(self._half(item, ArrayWords.FLAGS), ir.Constant(_HALF, mask))
         self._check(found, ir.Constant(_HALF, flags))
         array = self._context.make_array(kind)(self._context, self._builder)
         item_bytes = self._context.get_abi_sizeof(self._context.get_data_type(kind.dtype))
         arrayobj.populate_array(
             array,
-            data=self._builder.inttoptr(self._word(base, ArrayWords.DATA), array.data.type),
-            shape=self._sizes(base, ArrayWords.SHAPE, kind.ndim),
-            strides=self._sizes(base, ArrayWords.STRIDES, kind.ndim),
+            data=self._builder.inttoptr(self._word(item, ArrayWords.DATA), array.data.type),
+            shape=self._sizes(item, ArrayWords.SHAPE, kind.ndim),
+            strides=self._sizes(item, ArrayWords.STRIDES, kind.ndim),
             itemsize=ir.Constant(_WORD, item_bytes),
             meminfo=None,
             parent=None,
         )
         return array._getvalue()
 
-    def _sizes(self, base: Any, place: int, n: int) -> list[Any]:
-        sizes = self._builder.inttoptr(self._word(base, place), _WORDS)
+    def _sizes(self, item: Any, place: int, n: int) -> list[Any]:
+        sizes = self._word(item, place)
         return [self._word(sizes, k) for k in range(n)]
 
+    # --- what comes out ---
 
-def _is_object(kind: Any) -> bool:
-    """Tell whether Python passes the address of an object, as `arguments.plan_of` does."""
-    if isinstance(kind, types.BaseTuple):
-        return all(map(_is_object, kind.types))
-    return isinstance(kind, types.Array)
+    def _object_of(self, kind: Any, value: Any) -> Any:
+        if kind == types.none:
+            return self._new(None)
+        if isinstance(kind, types.BaseTuple):
+            made = self._call(_WORD, "PyTuple_New", ir.Constant(_WORD, len(kind.types)))
+            for k, member in enumerate(kind.types):
+                item = self._object_of(member, self._builder.extract_value(value, k))
+                self._call(_HALF, "PyTuple_SetItem", made, ir.Constant(_WORD, k), item)
+            return made
+        if isinstance(kind, types.Float):
+            return self._call(_WORD, "PyFloat_FromDouble", value)
+        if isinstance(kind, types.Boolean):
+            return self._call(_WORD, "PyBool_FromLong", self._builder.zext(value, _LONG))
+        if value.type != _WORD:
+            value = (self._builder.sext if kind.signed else self._builder.zext)(value, _WORD)
+        return self._call(_WORD, f"PyLong_From{'' if kind.signed else 'Unsigned'}LongLong", value)
+
+
+_LONG = ir.IntType(8 * ctypes.sizeof(ctypes.c_long))
+_RAISED = "a kernel raised an error; NUMBA_BOUNDSCHECK=1 shows where"
 
 
 def _flags_of(kind: Any) -> tuple[int, int]:
@@ -139,18 +211,6 @@ def _flags_of(kind: Any) -> tuple[int, int]:
     return mask, order | WRITEABLE * kind.mutable | ALIGNED * kind.aligned
 
 
-def _widened(builder: Any, value: Any, kind: Any) -> Any:
-    if isinstance(kind, types.Float):
-        return builder.bitcast(value, _WORD)
-    if value.type == _WORD:
-        return value
-    return (builder.sext if getattr(kind, "signed", False) else builder.zext)(value, _WORD)
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    return tuple(kind.types) if isinstance(kind, types.BaseTuple) else () if kind == types.none else (kind,)
-
-
 def _symbol(fndesc: Any) -> str:
     return f"entry.{fndesc.llvm_func_name}"
 
@@ -158,27 +218,10 @@ def _symbol(fndesc: Any) -> str:
 class _LowerWithEntry(lowering.Lower):
     def lower(self) -> None:
         super().lower()
-        context, fndesc = self.context, self.fndesc
-        if _spell_all(fndesc.argtypes) is None or _results(fndesc.restype) is None:
-            return
-        module = context.create_module("entry")
-        callee_type = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
-        callee = ir.Function(module, callee_type, fndesc.llvm_func_name)
-        kind = ir.FunctionType(_HALF, [_WORDS, _WORDS, _WORDS])
-        entry = ir.Function(module, kind, _symbol(fndesc))
-        builder = ir.IRBuilder(entry.append_basic_block("entry"))
-        slots, results, expected = entry.args
-        reader = _Reader(context, builder, slots, expected)
-        arguments = [reader.read(argument) for argument in fndesc.argtypes]
-        status, result = context.call_conv.call_function(
-            builder, callee, fndesc.restype, fndesc.argtypes, arguments
-        )
-        is_tuple = isinstance(fndesc.restype, types.BaseTuple)
-        for k, member in enumerate(_members(fndesc.restype)):
-            value = _widened(builder, builder.extract_value(result, k) if is_tuple else result, member)
-            builder.store(value, builder.gep(results, [ir.Constant(_WORD, k)]))
-        builder.ret(builder.zext(status.is_error, _HALF))  # RAISED is 1
-        self.library.add_ir_module(module)
+        if _spell_all(self.fndesc.argtypes) is not None and _is_returned(self.fndesc.restype):
+            entry = _EntryBuilder(self.context, self.fndesc)
+            entry.build()
+            self.library.add_ir_module(entry.module)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -221,17 +264,10 @@ def _spell_all(kinds: Any) -> str | None:
     return None if None in parts else ",".join(map(str, parts))
 
 
-def _results(kind: Any) -> str | None:
-    """Return a letter for each number that a kernel returns; None if Python cannot take them."""
-    letters = []
-    for member in _members(kind):
-        if isinstance(member, types.Boolean):
-            letters.append("?")
-        elif member in types.integer_domain or member == types.float64:
-            letters.append(slot_format(str(member)))
-        else:
-            return None
-    return "".join(letters)
+def _is_returned(kind: Any) -> bool:
+    """Tell whether Python can take what a kernel returns: nothing, a number, or a tuple of numbers."""
+    members = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
+    return kind == types.none or None not in [isinstance(m, types.Array) or _spell(m) for m in members]
 
 
 # --- dispatchers ----------------------------------------------------------------------------------
@@ -342,17 +378,16 @@ def _path_of(dispatcher: Any, signature: Any) -> Path | None:
 
 def _code_of(compiled: Any) -> EntryCode:
     """Return the entry of what was compiled just now; without code if it needs functions of Numba's."""
-    library, fndesc = compiled.library, compiled.fndesc
-    results = _results(fndesc.restype)
-    foreign = [f.name for f in library._final_module.functions if f.is_declaration]
-    calls_numba = any(not name.startswith("llvm.") and name not in _FROM_C for name in foreign)
-    is_kept = results is not None and not calls_numba
-    code = library.serialize_using_object_code()[2][0] if is_kept else b""
-    return EntryCode(_symbol(fndesc), results or "", isinstance(fndesc.restype, types.BaseTuple), code)
+    library, symbol = compiled.library, _symbol(compiled.fndesc)
+    names = {function.name for function in library._final_module.functions}
+    foreign = {function.name for function in library._final_module.functions if function.is_declaration}
+    in_any_process = {name for name in foreign if name.startswith(("llvm.", "Py")) or name in _FROM_C}
+    is_kept = symbol in names and foreign == in_any_process
+    return EntryCode(symbol, library.serialize_using_object_code()[2][0] if is_kept else b"")
 
 
-def entry_of(dispatcher: Any, arguments: tuple[Any, ...]) -> tuple[int, EntryCode, Any]:
-    """Compile a kernel for what Python passes; returns where its entry is, what it returns, what keeps it.
+def entry_of(dispatcher: Any, arguments: tuple[Any, ...]) -> Entry:
+    """Compile a kernel for what Python passes.
 
     Raises:
         TypeError: Python cannot call it with these arguments, or cannot take what it returns.
@@ -360,12 +395,11 @@ def entry_of(dispatcher: Any, arguments: tuple[Any, ...]) -> tuple[int, EntryCod
     signature = tuple(map(numba.typeof, arguments))
     dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
-    fndesc = compiled.fndesc
-    address = compiled.library.get_pointer_to_function(_symbol(fndesc))
+    symbol = _symbol(compiled.fndesc)
+    address = compiled.library.get_pointer_to_function(symbol)
     if not address:
-        raise TypeError(f"{fndesc.qualname}{signature} can be called from compiled code only")
-    is_tuple = isinstance(fndesc.restype, types.BaseTuple)
-    return address, EntryCode(_symbol(fndesc), _results(fndesc.restype) or "", is_tuple, b""), compiled
+        raise TypeError(f"{compiled.fndesc.qualname}{signature} can be called from compiled code only")
+    return Entry(address, symbol, arguments, compiled)
 
 
 def type_of(intrinsic: Any) -> Any:

@@ -1,13 +1,14 @@
 """Calling compiled kernels without Numba: machine code from disk, linked by LLVM, called with slots.
 
-An entry is a function that `compiler` adds to each kernel:
+An entry is a function that `compiler` adds to each kernel, in the form in which CPython calls functions of C:
 
-    int32 entry(slots*, results*, expected*)     DONE, RAISED or DIFFERENT
+    PyObject *entry(PyObject *expected, PyObject **arguments, Py_ssize_t n)
 
-It reads an argument from each slot of 8 bytes, arrays and tuples of arrays from their objects in memory
+It looks whether the arguments are what the kernel was compiled for, by the objects in the tuple
+`expected` (NotImplemented comes back if not), reads numbers and arrays from their objects in memory
 (CPython and numpy keep these fields from release to release; `objects_are_as_known` looks once), and
-calls the kernel. An object of another class, dtype, rank or layout than the code is for is noticed.
-Importing Numba takes 0.35 s, linking an object 2 ms (docs/decisions/0026-entries.md).
+calls the kernel without the GIL. Importing Numba takes 0.35 s, linking an object 2 ms
+(docs/decisions/0026-entries.md).
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import json
 import os
-import struct
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bpenb._jit.arguments import checked_against, formats_of, plan_of, slots_of
+from bpenb._jit.arguments import checked_against
 from bpenb._jit.store import cache_folder
 
-__all__ = ["CLASS_WORD", "DIFFERENT", "DONE", "RAISED", "TUPLE_ITEMS", "ArrayWords", "Entry", "EntryCode",
+__all__ = ["CLASS_WORD", "EXPECTED", "TUPLE_ITEMS", "VALUE_WORD", "ArrayWords", "Entry", "EntryCode",
            "entry_path", "link", "objects_are_as_known", "read", "write"]  # fmt: skip
 
-DONE, RAISED, DIFFERENT = range(3)
-CLASS_WORD = 1  # where an object has its class, in words of 8 bytes from its beginning
+EXPECTED = (NotImplemented, None, SystemError)  # stand before what arguments are compared with
+# Where an object has its class, and a number of numpy's or a float its value, in words of 8 bytes.
+CLASS_WORD, VALUE_WORD = 1, 2
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class ArrayWords:
@@ -76,6 +78,7 @@ def objects_are_as_known() -> bool:
         and (words[here.RANK] & 0xFFFFFFFF, words[here.FLAGS] & 0xFFFFFFFF) == (2, array.flags.num)
         and tuple(_words(words[here.SHAPE], 2)) == array.shape
         and tuple(_words(words[here.STRIDES], 2)) == array.strides
+        and _words(id(np.uint64(2**62 + 5)), 3)[VALUE_WORD] == 2**62 + 5
     )
 
 
@@ -83,47 +86,32 @@ class EntryCode(NamedTuple):
     """What is kept of a kernel for one signature."""
 
     symbol: str  # its name in the object
-    results: str  # a letter for each number it returns, as `struct` has them; "" for none
-    is_tuple: bool  # whether it returns a tuple of them
     code: bytes  # an object file; b"" if only Numba can call it
 
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
-_NUMBERS = ctypes.POINTER(ctypes.c_int64)
-_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, _NUMBERS, _NUMBERS)
+class _MethodDefinition(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    ]
+
+
+_FAST_CALL = 0x80  # METH_FASTCALL
 
 
 class Entry:
-    """A kernel that can be called, for arguments such as those it is made with."""
+    """A kernel that Python can call, for arguments such as those it is made with."""
 
-    def __init__(self, address: int, code: EntryCode, arguments: tuple[Any, ...], keep: Any) -> None:
-        expected = checked_against(arguments)
-        self._function = _PROTOTYPE(address)
-        self._plan = [plan_of(argument) for argument in arguments]
-        self._expected = (ctypes.c_int64 * max(1, len(expected)))(*expected)
-        self._pack = struct.Struct("=" + formats_of(arguments)).pack
-        self._results = ctypes.c_int64 * max(1, len(code.results))
-        self._unpack = struct.Struct("=" + code.results.replace("?", "?7x")).unpack
-        self._is_number = code.results in ("q", "")
-        self._is_nothing, self._is_tuple = not code.results, code.is_tuple
-        self._keep = keep  # the code in memory
-
-    def call(self, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-        """Call the kernel; returns whether that could be done, and what came out.
-
-        Raises:
-            SystemError: the kernel raised an error: they return what is wrong.
-        """
-        results = self._results()
-        status = self._function(self._pack(*slots_of(arguments, self._plan)), results, self._expected)
-        if status:
-            if status == DIFFERENT:
-                return False, None
-            raise SystemError("a kernel raised an error; NUMBA_BOUNDSCHECK=1 shows where")
-        if self._is_number:
-            return True, None if self._is_nothing else results[0]
-        numbers = self._unpack(results)
-        return True, numbers if self._is_tuple else numbers[0]
+    def __init__(self, address: int, name: str, arguments: tuple[Any, ...], keep: Any) -> None:
+        """Make it; `keep` is what keeps the code in memory."""
+        expected = (*EXPECTED, *(found for argument in arguments for found in checked_against(argument)))
+        self._definition = _MethodDefinition(name.encode(), address, _FAST_CALL, None)
+        self._keep = keep
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        self.call: Callable[..., Any] = make(ctypes.addressof(self._definition), expected, None)
 
 
 # --- on disk --------------------------------------------------------------------------------------
@@ -150,7 +138,7 @@ def entry_path(name: str, signature: str) -> Path | None:
 
 def write(path: Path, entry: EntryCode) -> None:
     """Keep an entry: whole, or not at all."""
-    head = json.dumps([entry.symbol, entry.results, entry.is_tuple]).encode() + b"\n"
+    head = entry.symbol.encode() + b"\n"
     content = head + entry.code
     path.parent.mkdir(exist_ok=True)
     part = path.with_name(f".{path.name}-{os.getpid()}-{threading.get_ident()}")
@@ -168,8 +156,7 @@ def read(path: Path) -> EntryCode | None:
     if hashlib.sha256(content).digest() != digest:
         return None
     head, _, code = content.partition(b"\n")
-    symbol, results, is_tuple = json.loads(head)
-    return EntryCode(symbol, results, is_tuple, code)
+    return EntryCode(head.decode(), code)
 
 
 def link(entry: EntryCode, arguments: tuple[Any, ...]) -> Entry:
@@ -179,7 +166,7 @@ def link(entry: EntryCode, arguments: tuple[Any, ...]) -> Entry:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine(jit=True))
     engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
     engine.finalize_object()
-    return Entry(engine.get_function_address(entry.symbol), entry, arguments, engine)
+    return Entry(engine.get_function_address(entry.symbol), entry.symbol, arguments, engine)
 
 
 @functools.cache
