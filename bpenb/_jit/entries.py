@@ -69,7 +69,7 @@ def objects_are_as_known() -> bool:
     """Tell whether objects lie in memory as entries read them: not so in free-threaded and debug builds."""
     if not TUPLE_ITEMS:
         return False
-    array = np.zeros((3, 5), dtype=np.int32)[:, 1:]
+    array, number = np.zeros((3, 5), dtype=np.int32)[:, 1:], np.uint64(2**62 + 5)
     words = _words(id(array), 9)
     here = ArrayWords
     return (
@@ -78,7 +78,7 @@ def objects_are_as_known() -> bool:
         and (words[here.RANK] & 0xFFFFFFFF, words[here.FLAGS] & 0xFFFFFFFF) == (2, array.flags.num)
         and tuple(_words(words[here.SHAPE], 2)) == array.shape
         and tuple(_words(words[here.STRIDES], 2)) == array.strides
-        and _words(id(np.uint64(2**62 + 5)), 3)[VALUE_WORD] == 2**62 + 5
+        and _words(id(number), 3)[VALUE_WORD] == number
     )
 
 
