@@ -316,7 +316,7 @@ def test_cache_0_keeps_nothing(toy: Toy) -> None:
 
 
 def test_a_cache_that_vanishes_is_no_error(toy: Toy) -> None:
-    code = "import os, shutil; from bpenb import toy_caller; shutil.rmtree(os.environ['BPENB_CACHE_DIR'])"
+    code = "import shutil; from bpenb._jit import cache_folder; shutil.rmtree(cache_folder().parent)"
     out, err = toy.run(code + ADD_UP)
     assert out == "1000"
     assert "was not kept" in err

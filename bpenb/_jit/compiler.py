@@ -6,6 +6,7 @@ for compiled code that calls it, and as an object that can be linked without Num
 
 from __future__ import annotations
 
+import functools
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from numba.core.registry import cpu_target
 
 from bpenb._jit.entries import Entry, EntryCode, entry_path, read, write
 from bpenb._jit.entry_code import CompilerWithEntry, spell_types, symbol_of
-from bpenb._jit.store import COMPILING, cache_folder, locked
+from bpenb._jit.store import COMPILING, FLAGS, cache_folder, locked
 
 __all__ = ["at_most", "dispatcher_with_entry", "entry_of", "inlined", "is_ready", "n_threads",
            "plain_dispatcher", "prange", "threads_start_quickly", "type_of"]  # fmt: skip
@@ -70,8 +71,29 @@ def _numba_cache_dir(folder: Path) -> Iterator[None]:
                 setattr(_CONFIG, name, value)
 
 
-def _decorated(function: Callable[..., Any], **options: Any) -> Any:
+@functools.cache
+def _folder() -> Path | None:
+    """Return where to keep what is compiled; None if Numba was told something else than its environment says.
+
+    The folder is named by the environment. The first who compiles for it notes what Numba made of that.
+    """
     folder = cache_folder()
+    if folder is None:
+        return None
+    flags = repr([(name, str(getattr(_CONFIG, name, None))) for name in FLAGS]).encode()
+    note = folder / "flags"
+    try:
+        with locked(folder / ".lock"):
+            if not note.exists():
+                note.write_bytes(flags)
+            return folder if note.read_bytes() == flags else None
+    except OSError as error:  # it was there when the process began
+        warnings.warn(f"a compiled kernel was not kept: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _decorated(function: Callable[..., Any], **options: Any) -> Any:
+    folder = _folder()
     if folder is None:
         return numba.njit(**_OPTIONS, **options)(function)
     with _numba_cache_dir(folder):
@@ -206,4 +228,4 @@ def is_ready(dispatcher: Any) -> bool:
     """Tell whether what Numba calls is compiled, here or on disk."""
     if dispatcher.signatures:
         return True
-    return cache_folder() is not None and Path(dispatcher._cache._cache_file._index_path).exists()
+    return _folder() is not None and Path(dispatcher._cache._cache_file._index_path).exists()

@@ -22,23 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = [
-    "BOUNDS_CHECKED",
-    "COMPILING",
-    "HAS_VECTOR_MASKS",
-    "JIT_DISABLED",
-    "cache_folder",
-    "compiling_alone",
-    "locked",
-]
+__all__ = ["BOUNDS_CHECKED", "COMPILING", "FLAGS", "HAS_VECTOR_MASKS", "JIT_DISABLED", "cache_folder",
+           "compiling_alone", "locked"]  # fmt: skip
 
 COMPILING: list[Callable[[], None]] = []  # called, each once, when a kernel is compiled in this process
 
 _PACKAGE = Path(__file__).parents[1]
 _DECORATED = re.compile(rb"^@(?:kernel|helper|parallel_kernel|intrinsic)\b", re.MULTILINE)
 _IMPORTED = re.compile(rb"^\s*from bpenb\.([\w.]+) import", re.MULTILINE)
-_FLAGS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE",
-          "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "ENABLE_AVX")  # fmt: skip
+# Settings of Numba's that change what is compiled: as its environment says (`compiler` looks whether so).
+FLAGS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE",
+         "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "ENABLE_AVX")  # fmt: skip
 _SETTINGS_FILE = Path(".numba_config.yaml")  # Numba reads it where a process starts
 
 
@@ -94,8 +88,10 @@ def _version_source(package: str) -> bytes:
 def _fingerprint() -> str:
     """Hash everything that decides what a kernel compiles to."""
     digest = hashlib.sha256()
-    flags = [(name, _numba_setting(name)) for name in _FLAGS] + [("VECTORS", str(HAS_VECTOR_MASKS))]
-    digest.update(repr((np.__version__, sys.version_info[:3], flags)).encode())
+    flags = [os.environ.get(f"NUMBA_{name}", "") for name in FLAGS]
+    decided = (BOUNDS_CHECKED, HAS_VECTOR_MASKS)
+    digest.update(repr((np.__version__, sys.version_info[:3], flags, decided)).encode())
+    digest.update(_SETTINGS_FILE.read_bytes() if _SETTINGS_FILE.exists() else b"")
     for package in ("numba", "llvmlite"):
         digest.update(_version_source(package))
     for name, source in _kernel_sources().items():
