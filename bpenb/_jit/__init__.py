@@ -5,8 +5,9 @@
     parallel_kernel   one body, two compiled forms: with `prange` and its serial twin
 
     store      where compiled kernels are kept
-    arguments  what Python passes to a kernel, as a signature and as slots
+    arguments  what Python passes to a kernel
     entries    calling machine code that was kept
+    entry_code what an entry does, for LLVM; compiled with the kernel
     compiler   Numba
 
 A kernel that was compiled before is called from Python without Numba; called from compiled code, yours or
@@ -126,7 +127,7 @@ class CompiledKernel(_Compilable):
         return _compiler().dispatcher_with_entry(self.py_func)
 
     def __call__(self, *args: Any) -> Any:
-        """Call it; compile it first, or load it from disk, if need be."""
+        """Call it; link it from disk first, or compile it, if need be."""
         result = self._latest(*args)
         return self._call_another(tuple(map(plain, args))) if result is NotImplemented else result
 

@@ -1,6 +1,6 @@
-"""Calling compiled kernels without Numba: machine code from disk, linked by LLVM, called with slots.
+"""Calling compiled kernels without Numba: machine code from disk, linked by LLVM.
 
-An entry is a function that `compiler` adds to each kernel, in the form in which CPython calls functions of C:
+An entry is a function that `entry_code` adds to each kernel, in the form in which CPython calls functions of C:
 
     PyObject *entry(PyObject *expected, PyObject **arguments, Py_ssize_t n)
 
@@ -105,7 +105,7 @@ class Entry:
     """A kernel that Python can call, for arguments such as those it is made with."""
 
     def __init__(self, address: int, name: str, arguments: tuple[Any, ...], keep: Any) -> None:
-        """Make it; `keep` is what keeps the code in memory."""
+        """Make it; `keep` is what must live as long."""
         expected = (*EXPECTED, *(found for argument in arguments for found in checked_against(argument)))
         self._definition = _MethodDefinition(name.encode(), address, _FAST_CALL, None)
         self._keep = keep
@@ -166,7 +166,9 @@ def link(entry: EntryCode, arguments: tuple[Any, ...]) -> Entry:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine(jit=True))
     engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
     engine.finalize_object()
-    return Entry(engine.get_function_address(entry.symbol), entry.symbol, arguments, engine)
+    address = engine.get_function_address(entry.symbol)
+    engine.detach()  # never unloaded: a thread may still be in it when the process ends
+    return Entry(address, entry.symbol, arguments, None)
 
 
 @functools.cache
