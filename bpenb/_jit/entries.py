@@ -1,6 +1,6 @@
 """Calling compiled kernels without Numba: machine code from disk, linked by LLVM.
 
-An entry is a function that `entry_code` adds to each kernel, in the form in which CPython calls functions of C:
+An entry is a function that `entry_code` adds to each kernel, in the form in which CPython calls C:
 
     PyObject *entry(PyObject *expected, PyObject **arguments, Py_ssize_t n)
 
