@@ -155,6 +155,13 @@ def test_another_dtype_rank_or_layout_is_noticed() -> None:
     assert cell(frozen, 2, 3) == 11
 
 
+def test_an_array_that_is_not_aligned_is_read_as_numba_reads_it() -> None:
+    odd = np.zeros(41, dtype=np.uint8)[1:].view(np.int64)
+    odd[:] = range(5)
+    assert not odd.flags.aligned
+    assert add_all(odd, 5) == 10
+
+
 @native
 def test_an_array_that_changed_its_form_is_noticed() -> None:
     values = np.arange(8, dtype=np.int64)

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ALIGNED", "C_ORDER", "F_ORDER", "WRITEABLE", "checked_against", "plain", "spell_arguments",
-           "spell_array"]  # fmt: skip
+__all__ = ["C_ORDER", "F_ORDER", "WRITEABLE", "checked_against", "plain", "spell_arguments", "spell_array"]
 
-# numpy's flags of an array.
-C_ORDER, F_ORDER, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
+# numpy's flags of an array. (Numba takes arrays for aligned, and so do entries.)
+C_ORDER, F_ORDER, WRITEABLE = 0x1, 0x2, 0x400
 
 
 def plain(argument: Any) -> Any:
@@ -47,18 +46,16 @@ def checked_against(argument: Any) -> list[Any]:
     return [int, np.int64] if isinstance(argument, int | np.int64) else [type(argument)]
 
 
-def spell_array(dtype: np.dtype[Any], ndim: int, order: str, writeable: bool, aligned: bool) -> str:
+def spell_array(dtype: np.dtype[Any], ndim: int, order: str, writeable: bool) -> str:
     """Spell the signature of an array."""
-    return f"{dtype.str}:{ndim}{order}{'w' if writeable else 'r'}{'' if aligned else 'u'}"
+    return f"{dtype.str}:{ndim}{order}{'w' if writeable else 'r'}"
 
 
 def _spell(argument: Any) -> str | None:
     if isinstance(argument, np.ndarray):
         flags = argument.flags.num
         order = "C" if flags & C_ORDER else "F" if flags & F_ORDER else "A"
-        return spell_array(
-            argument.dtype, argument.ndim, order, bool(flags & WRITEABLE), bool(flags & ALIGNED)
-        )
+        return spell_array(argument.dtype, argument.ndim, order, bool(flags & WRITEABLE))
     if isinstance(argument, tuple):
         inner = spell_arguments(argument)
         kind = type(argument)

@@ -15,7 +15,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
-from bpenb._jit.arguments import ALIGNED, C_ORDER, F_ORDER, WRITEABLE, spell_array
+from bpenb._jit.arguments import C_ORDER, F_ORDER, WRITEABLE, spell_array
 from bpenb._jit.entries import CLASS_WORD, EXPECTED, TUPLE_ITEMS, VALUE_WORD, ArrayWords
 
 __all__ = ["CompilerWithEntry", "spell_types", "symbol_of"]
@@ -34,7 +34,7 @@ _RAISED = "a kernel raised an error; NUMBA_BOUNDSCHECK=1 shows where"
 
 def _spell(kind: Any) -> str | None:
     if isinstance(kind, types.Array):
-        return spell_array(as_dtype(kind.dtype), kind.ndim, kind.layout, kind.mutable, kind.aligned)
+        return spell_array(as_dtype(kind.dtype), kind.ndim, kind.layout, kind.mutable)
     if isinstance(kind, types.BaseTuple):
         inner = spell_types(kind.types)
         named = getattr(kind, "instance_class", tuple)
@@ -199,8 +199,8 @@ class _EntryBuilder:
 def _flags_of(kind: Any) -> tuple[int, int]:
     """Return which flags of an array decide its type, and what they are."""
     order = {"C": C_ORDER, "F": F_ORDER, "A": 0}[kind.layout]
-    mask = WRITEABLE | ALIGNED | (C_ORDER if kind.layout == "C" else C_ORDER | F_ORDER)
-    return mask, order | WRITEABLE * kind.mutable | ALIGNED * kind.aligned
+    mask = WRITEABLE | (C_ORDER if kind.layout == "C" else C_ORDER | F_ORDER)
+    return mask, order | WRITEABLE * kind.mutable
 
 
 def symbol_of(fndesc: Any) -> str:
