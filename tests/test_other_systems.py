@@ -9,8 +9,9 @@ import types
 from pathlib import Path
 
 import pytest
-from bpenb import _atomic, _jit, _memory
+from bpenb import _atomic, _memory
 from bpenb._atomic import atomic_write
+from bpenb._jit import store
 from bpenb.errors import OutputError
 
 
@@ -53,8 +54,8 @@ def test_the_lock_of_the_cache_without_fcntl(tmp_path: Path, monkeypatch: pytest
     fake = types.SimpleNamespace(LK_LOCK=1, locking=lambda file, mode, n: locked.append((mode, n)))
     monkeypatch.setitem(sys.modules, "msvcrt", fake)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setattr(_jit.sys, "platform", "win32")
-    with _jit._locked(tmp_path / "lock"):
+    monkeypatch.setattr(store.sys, "platform", "win32")
+    with store.locked(tmp_path / "lock"):
         assert locked == [(1, 1)]
 
 
@@ -75,9 +76,9 @@ def test_where_kernels_are_kept(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(_jit.Path, "home", lambda: Path("/home/someone"))
-    monkeypatch.setattr(_jit.sys, "platform", platform)
-    assert _jit._user_cache_root() == expected
+    monkeypatch.setattr(store.Path, "home", lambda: Path("/home/someone"))
+    monkeypatch.setattr(store.sys, "platform", platform)
+    assert store._user_cache_root() == expected
 
 
 def test_a_file_that_is_open_elsewhere_cannot_be_replaced(

@@ -44,6 +44,7 @@ T = TypeVar("T", bound=np.generic)
 
 SLICE_POSTINGS = 2_000_000  # about a tenth of a second: bar, Ctrl-C
 PARALLEL_POSTINGS = 16_384  # below it, waking threads costs more than they gain
+PARALLEL_ROWS = 4_000_000  # below it, merging ends before Numba, which runs the threads, has paid for itself
 RARE = 0.005  # times pairs per merge: the count below which a pair will hardly ever merge
 FLOOR_STEP = 16
 PAIRS_PER_TOKEN = 6  # room at first; memory that is not written costs nothing, moving it does
@@ -83,6 +84,7 @@ class Training:
         self.words = words
         self.tokens = tokens
         n_tokens = tokens.prefixes.shape[0]
+        self.may_share = settings.workers > 1 and words.places.shape[0] >= PARALLEL_ROWS
         self.limits = Limits(
             settings.n_merges,
             settings.min_count,
@@ -90,7 +92,7 @@ class Training:
             settings.tie_rule,
             n_tokens - settings.n_merges,
             SLICE_POSTINGS,
-            PARALLEL_POSTINGS if settings.workers > 1 else NO_LIMIT,
+            PARALLEL_POSTINGS if self.may_share else NO_LIMIT,
         )
         self.min_count = settings.min_count
         self.workers = settings.workers

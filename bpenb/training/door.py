@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from bpenb._arrays import N_BYTES, ByteArray
-from bpenb._jit import compiling_alone, is_compiled
+from bpenb._jit import compiling_alone, is_compiled, thread_count
 from bpenb.counting import WordCounts
 from bpenb.errors import TrainingError
 from bpenb.progress import Reporter
@@ -186,4 +186,6 @@ def warmup() -> None:
     pairs, _ = words.allocate_pairs(1, 1)
     pairs.keys[0], pairs.posting_offsets[0], pairs.posting_lengths[0] = 97 << 32 | 98, 0, 1
     pairs.posting_rows[0] = 0
-    recount.recount_parallel(training_words, pairs, 0, 0, recount.RecountScratch())
+    for threads in (1, 2):
+        with thread_count(threads):
+            recount.recount_parallel(training_words, pairs, 0, 0, recount.RecountScratch())

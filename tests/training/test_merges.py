@@ -117,6 +117,7 @@ def random_counts(seed: int, n_words: int) -> WordCounts:
 def test_threads_give_the_merges_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = random_counts(1, 300)
     serial = learn(counts, LearningOptions(n_merges=120, workers=1))
+    monkeypatch.setattr(at_work, "PARALLEL_ROWS", 0)
     monkeypatch.setattr(at_work, "PARALLEL_POSTINGS", 0)  # every stale pair by the parallel form
     for workers in (2, 3, 4):
         parallel = learn(counts, LearningOptions(n_merges=120, workers=workers))

@@ -107,6 +107,7 @@ def test_a_floor_that_is_too_high_is_lowered_before_a_step_that_it_cuts_short(
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_work, "PARALLEL_ROWS", 0)
     monkeypatch.setattr(at_work, "PARALLEL_POSTINGS", 2)
     text = b"low lower lowest new newer newest wide wider widest old older oldest " * 3
     word_counts = {text[i : i + 11]: 1 + i % 7 for i in range(len(text) - 11)}
