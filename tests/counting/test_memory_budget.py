@@ -171,7 +171,7 @@ def test_distinct_words_far_beyond_the_budget(
 ) -> None:
     path, written = distinct
     run_child(Path(__file__), engine, 1, 0)  # so that nothing is compiled in the run that is measured
-    found = run_child(path, engine, workers, 90 * MB); print(found)
+    found = run_child(path, engine, workers, 90 * MB)
     words, counts = np.unique(written, return_counts=True)
     digest = hashlib.sha256(words.tobytes())
     digest.update(counts.astype(np.int64).tobytes())
