@@ -26,13 +26,18 @@ def _data_pointer(context: Any, builder: Any, array_type: Any, array: Any) -> An
     return context.make_array(array_type)(context, builder, array).data
 
 
+def _byte_place(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return the address of byte args[1] of array args[0]."""
+    data = _data_pointer(context, builder, signature.args[0], args[0])
+    return builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+
+
 @intrinsic
 def load_u64(typingctx, array, index):
     """Return the 8 bytes of a uint8 array from `index` on as one little-endian uint64."""
 
     def codegen(context, builder, signature, args):
-        data = _data_pointer(context, builder, signature.args[0], args[0])
-        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        place = _byte_place(context, builder, signature, args)
         value = builder.load(builder.bitcast(place, _I64.as_pointer()))
         value.align = 1
         return _little_endian(builder, value)
@@ -54,8 +59,7 @@ def store_u64(typingctx, array, index, value):
     """Write a uint64 as 8 little-endian bytes into a uint8 array."""
 
     def codegen(context, builder, signature, args):
-        data = _data_pointer(context, builder, signature.args[0], args[0])
-        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        place = _byte_place(context, builder, signature, args)
         store = builder.store(_little_endian(builder, args[2]), builder.bitcast(place, _I64.as_pointer()))
         store.align = 1
         return context.get_dummy_value()
@@ -132,8 +136,7 @@ def byte_masks(typingctx, text, index):
     """Return a uint64 for each question of BYTE_MASKS; bit i answers it for text[index + i]."""
 
     def codegen(context, builder, signature, args):
-        data = _data_pointer(context, builder, signature.args[0], args[0])
-        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        place = _byte_place(context, builder, signature, args)
         lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
         lanes.align = 1
         masks = [_range_mask(builder, lanes, ranges) for _, ranges in BYTE_MASKS]
@@ -147,8 +150,7 @@ def equal_mask(typingctx, text, index, byte):
     """Return a uint64 whose bit i tells whether text[index + i] is `byte`."""
 
     def codegen(context, builder, signature, args):
-        data = _data_pointer(context, builder, signature.args[0], args[0])
-        place = builder.gep(builder.bitcast(data, _I8.as_pointer()), [args[1]])
+        place = _byte_place(context, builder, signature, args)
         lanes = builder.load(builder.bitcast(place, _LANES.as_pointer()))
         lanes.align = 1
         return builder.bitcast(builder.icmp_unsigned("==", lanes, _in_all(builder, args[2], _LANES)), _I64)

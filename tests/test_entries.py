@@ -132,6 +132,12 @@ def test_tuples_within_tuples() -> None:
     table = np.arange(6, dtype=np.int64).reshape(3, 2)
     nest = Nest(table, Sizes(7, np.array([1, 20]), True))
     assert unfold(nest, (np.int32(-9),)) == (7, 22, True, -9)
+    assert unfold(nest, (np.int32(-8), np.int32(2))) == (
+        7,
+        22,
+        True,
+        -8,
+    )  # known by its length too
     assert unfold(nest._replace(sizes=Sizes(-7, np.array([1, 3]), False)), (np.int32(8),)) == (
         -7,
         5,

@@ -199,6 +199,22 @@ def test_damaged_files_are_compiled_again(toy: Toy, damaged: str, damage: bytes 
     assert toy.run(ADD_UP + "import sys; print('numba' in sys.modules)")[0].split() == ["1000", "False"]
 
 
+def test_what_numba_was_told_in_the_program_is_not_kept(toy: Toy) -> None:
+    """The folder is named by the environment: code that was compiled otherwise must not lie there."""
+    value_at = "import numpy as np\nfrom bpenb.toy_caller import value_at\nprint(value_at(np.arange(3), 2))\n"
+    told = "import numba; numba.config.LOOP_VECTORIZE = 1 - int(numba.config.LOOP_VECTORIZE)\n"
+    toy.run(ADD_UP)
+    before = toy.cached()
+    assert toy.run(told + value_at)[0] == "2"
+    assert toy.cached() == before
+    assert not any(toy.cache.rglob("entries/*value_at*"))
+    (note,) = toy.cache.rglob("flags")
+    note.write_bytes(note.read_bytes()[:9])
+    for _ in range(2):  # a note that is damaged is written again
+        assert toy.run(value_at)[0] == "2"
+    assert any(toy.cache.rglob("entries/*value_at*"))
+
+
 # --- several processes and threads ---------------------------------------------------------------
 
 N_RACED = 5

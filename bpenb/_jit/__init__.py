@@ -37,6 +37,7 @@ from bpenb._jit.arguments import plain, spell_arguments
 from bpenb._jit.entries import Entry, entry_path, link, objects_are_as_known, read
 from bpenb._jit.store import (
     BOUNDS_CHECKED,
+    COMPILING,
     HAS_VECTOR_MASKS,
     JIT_DISABLED,
     cache_folder,
@@ -139,7 +140,7 @@ class CompiledKernel(_Compilable):
         self._latest = entry.call
         result = entry.call(*args)
         if result is NotImplemented:
-            raise OverflowError(f"{self.place} takes numbers within int64: {args}")
+            raise OverflowError(f"{self.place} takes numbers within int64; one of its arguments is beyond")
         return result
 
     def _from_disk(self, signature: str | None, args: tuple[Any, ...]) -> Entry | None:
@@ -272,8 +273,6 @@ def is_compiled(*kernels: Any) -> bool:
 @contextmanager
 def first_compile(callback: Callable[[], None]) -> Iterator[None]:
     """Call `callback` if and when a kernel is compiled in the block, not merely loaded from disk."""
-    from bpenb._jit.store import COMPILING
-
     COMPILING.append(callback)
     try:
         yield

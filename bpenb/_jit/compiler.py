@@ -80,13 +80,13 @@ def _folder() -> Path | None:
     folder = cache_folder()
     if folder is None:
         return None
-    flags = repr([(name, str(getattr(_CONFIG, name, None))) for name in FLAGS]).encode()
-    note = folder / "flags"
+    now = EntryCode("flags", repr([(name, str(getattr(_CONFIG, name, None))) for name in FLAGS]).encode())
     try:
         with locked(folder / ".lock"):
-            if not note.exists():
-                note.write_bytes(flags)
-            return folder if note.read_bytes() == flags else None
+            noted = read(folder / "flags")
+            if noted is None:  # or damaged
+                write(folder / "flags", now)
+            return folder if noted in (None, now) else None
     except OSError as error:  # it was there when the process began
         warnings.warn(f"a compiled kernel was not kept: {error}", RuntimeWarning, stacklevel=2)
         return None

@@ -28,12 +28,12 @@ import numpy as np
 from bpenb._jit.arguments import checked_against
 from bpenb._jit.store import cache_folder
 
-__all__ = ["CLASS_WORD", "EXPECTED", "TUPLE_ITEMS", "VALUE_WORD", "ArrayWords", "Entry", "EntryCode",
-           "entry_path", "link", "objects_are_as_known", "read", "write"]  # fmt: skip
+__all__ = ["CLASS_WORD", "EXPECTED", "LENGTH_WORD", "TUPLE_ITEMS", "VALUE_WORD", "ArrayWords", "Entry",
+           "EntryCode", "entry_path", "link", "objects_are_as_known", "read", "write"]  # fmt: skip
 
 EXPECTED = (NotImplemented, None, SystemError)  # stand before what arguments are compared with
-# Where an object has its class, and a number of numpy's or a float its value, in words of 8 bytes.
-CLASS_WORD, VALUE_WORD = 1, 2
+# Where an object has its class, a tuple its length, a number of numpy's or a float its value, in words.
+CLASS_WORD, LENGTH_WORD, VALUE_WORD = 1, 2, 2
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -69,7 +69,7 @@ def objects_are_as_known() -> bool:
     """Tell whether objects lie in memory as entries read them: not so in free-threaded and debug builds."""
     if not TUPLE_ITEMS:
         return False
-    array, number = np.zeros((3, 5), dtype=np.int32)[:, 1:], np.uint64(2**62 + 5)
+    array, number, some = np.zeros((3, 5), dtype=np.int32)[:, 1:], np.uint64(2**62 + 5), (0.5, 1.5, 2.5)
     words = _words(id(array), 9)
     here = ArrayWords
     return (
@@ -79,6 +79,7 @@ def objects_are_as_known() -> bool:
         and tuple(_words(words[here.SHAPE], 2)) == array.shape
         and tuple(_words(words[here.STRIDES], 2)) == array.strides
         and _words(id(number), 3)[VALUE_WORD] == number
+        and _words(id(some), 3)[LENGTH_WORD] == len(some)
     )
 
 

@@ -16,7 +16,7 @@ from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
 from bpenb._jit.arguments import C_ORDER, F_ORDER, WRITEABLE, spell_array
-from bpenb._jit.entries import CLASS_WORD, EXPECTED, TUPLE_ITEMS, VALUE_WORD, ArrayWords
+from bpenb._jit.entries import CLASS_WORD, EXPECTED, LENGTH_WORD, TUPLE_ITEMS, VALUE_WORD, ArrayWords
 
 __all__ = ["CompilerWithEntry", "spell_types", "symbol_of"]
 
@@ -126,6 +126,7 @@ class _EntryBuilder:
         if isinstance(kind, types.Array):
             return self._read_array(kind, item)
         if isinstance(kind, types.BaseTuple):
+            self._check(self._word(item, LENGTH_WORD), ir.Constant(_WORD, len(kind.types)))
             places = enumerate(kind.types, TUPLE_ITEMS)
             members = [self._read(member, self._word(item, place)) for place, member in places]
             return self._context.make_tuple(self._builder, kind, members)
